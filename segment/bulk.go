@@ -144,7 +144,7 @@ func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 	}
 	f := b.byName[c.name]
 	if f == nil {
-		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name, Positions: c.placed}, parts: make([]*bulkPart, b.parts.n)}
+		f = &bulkField{number: len(b.fields), info: FieldInfo{Name: c.name, Positions: c.placed, Pairs: c.pairs}, parts: make([]*bulkPart, b.parts.n)}
 		b.byName[c.name] = f
 		b.fields = append(b.fields, f)
 	}
@@ -153,6 +153,9 @@ func (b *Bulk) addDocs(c *chunkField, base uint32) *bulkField {
 		if d.best > 0 {
 			f.info.Docs++
 		}
+	}
+	if f.info.Pairs != c.pairs {
+		f.info.Pairs = ""
 	}
 	f.info.Norms = f.info.Norms || c.norms
 	f.info.Postings += c.counted

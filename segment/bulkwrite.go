@@ -104,7 +104,7 @@ func (m *merger) writeBulkTerms(v *bulkView) error {
 	}
 	for _, f := range v.fields {
 		norms, info := f.norms(m.docs), f.info
-		info.Positions = f.keepsPositions()
+		info.Positions, info.Pairs = f.keepsPositions(), f.pairsKept()
 		m.endField(info, &norms, f.having)
 	}
 	return nil
@@ -181,6 +181,19 @@ func (p *bulkPart) sorted() []uint32 {
 // keepsPositions reports whether the segment has the positions of the field: see FieldInfo.Positions.
 func (f *bulkField) keepsPositions() bool { return f.info.Positions && f.info.Norms }
 
+// pairsKept returns the words of which the segment has pairs.
+func (f *bulkField) pairsKept() string {
+	if !f.keepsPositions() {
+		return ""
+	}
+	return f.info.Pairs
+}
+
+// keeps reports whether the segment has a field: one of pairs only if all documents have these.
+func (b *Bulk) keeps(f *bulkField) bool {
+	return !IsPairField(f.info.Name) || b.byName[wordsOfPairs(f.info.Name)].pairsKept() != ""
+}
+
 // norms returns the length codes of the field in a segment of docs documents.
 func (f *bulkField) norms(docs uint32) Norms {
 	if !f.info.Norms {
@@ -236,7 +249,7 @@ func newBulkView(b *Bulk) *bulkView {
 				terms += p.terms.len()
 			}
 		}
-		if f.info.Terms = uint64(terms); f.info.Postings > 0 {
+		if f.info.Terms = uint64(terms); f.info.Postings > 0 && b.keeps(f) {
 			v.fields = append(v.fields, f)
 		}
 	}

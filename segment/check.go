@@ -136,7 +136,7 @@ func (c *checker) known(key []byte) bool {
 		if m.sparse[field] {
 			chunks = chunksOf(m.fields[field].Docs, normChunkDocs)
 		}
-		ok = m.fields[field].Norms && be.Uint32(rest) < chunks
+		ok = m.fields[field].keepsNorms() && be.Uint32(rest) < chunks
 	case kindNormSums:
 		ok = m.sums && m.whole[field]
 	case kindRank:
@@ -150,16 +150,20 @@ func (c *checker) field(i int) {
 	want := c.d.meta.fields[i]
 	f := &fieldChecker{checker: c}
 	if want.Norms {
+		lengths := uint32(i)
+		if of := c.d.meta.wordsOf[i]; of >= 0 {
+			lengths, f.pairs = uint32(of), c.d.meta.fields[of].PairWords()
+		}
 		var err error
-		if f.norms, err = c.d.readNorms(uint32(i)); err == nil {
+		if f.norms, err = c.d.readNorms(lengths); err == nil {
 			err = f.norms.lazy.NeedAll(c.d.meta.docs)
 		}
-		if c.err(err) || c.err(c.d.checkNormSums(uint32(i), &f.norms)) {
+		if c.err(err) || c.err(c.d.checkNormSums(lengths, &f.norms)) {
 			return
 		}
 	}
 	c.best.begin(uint64(want.Docs))
-	f.info = FieldInfo{Name: want.Name, Norms: want.Norms, Positions: want.Positions}
+	f.info = FieldInfo{Name: want.Name, Norms: want.Norms, Positions: want.Positions, Pairs: want.Pairs}
 	lower := c.d.termKey(i, nil)
 	sound := true
 	c.each(lower, after(lower), func(it Iterator) {
@@ -208,6 +212,7 @@ type fieldChecker struct {
 	*checker
 	info  FieldInfo
 	norms Norms
+	pairs []string // the words, of a field of pairs
 
 	docs, freqs [postings.BlockSize]uint32
 	positions   postings.Positions
@@ -273,6 +278,11 @@ func (c *fieldChecker) term(key, value []byte) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.pairs != nil {
+		if _, _, term, _ := cutKey(key, c.d.meta.version); !isPair(term, c.pairs) {
+			return corrupt.New(-1, "the term is no pair of words")
+		}
 	}
 	load := &countingLoader{partLoader: partLoader{d: c.d, key: key, list: list}}
 	var from postings.Loader = load

@@ -42,6 +42,7 @@ type chunkField struct {
 	name     string
 	norms    bool
 	placed   bool      // terms have positions
+	pairs    string    // see FieldInfo.Pairs
 	table    termTable // last of a slot is one more than the place of its last posting
 	postings []chunkPosting
 	places   []chunkPlace // of the tokens, in order, if they have positions
@@ -91,17 +92,18 @@ const maxKeptFields = 256
 func (f *chunkField) reset() {
 	f.table.reset()
 	f.postings, f.places, f.docs, f.runs, f.ends = f.postings[:0], f.places[:0], f.docs[:0], f.runs[:0], f.ends[:0]
-	f.norms, f.placed, f.begun, f.counted, f.tokens = false, false, false, 0, 0
+	f.norms, f.placed, f.pairs, f.begun, f.counted, f.tokens = false, false, "", false, 0, 0
 }
 
 // Docs is the number of documents in the chunk.
 func (c *Chunk) Docs() uint32 { return c.docs }
 
-// Fields yields the names of the fields in the chunk, each with the first document that has it.
+// Fields yields the names of the fields in the chunk, each with the first document that has it, but not
+// those of pairs.
 func (c *Chunk) Fields() iter.Seq2[string, uint32] {
 	return func(yield func(string, uint32) bool) {
 		for _, f := range c.fields {
-			if len(f.docs) > 0 && !yield(f.name, f.docs[0].doc) {
+			if len(f.docs) > 0 && !IsPairField(f.name) && !yield(f.name, f.docs[0].doc) {
 				return
 			}
 		}
@@ -139,7 +141,7 @@ func (c *Chunk) Field(name string, positions bool) {
 		panic(fmt.Sprintf("BUG: segment: field %q comes twice in a document", name))
 	}
 	if len(f.docs) == 0 {
-		f.placed = positions
+		f.placed, f.pairs = positions, ""
 	}
 	if f.placed != positions {
 		panic(fmt.Sprintf("BUG: segment: field %q with and without positions", name))

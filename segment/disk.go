@@ -19,6 +19,8 @@ type Disk struct {
 	name  string     // the name of the source, for errors; may be empty
 	meta  *meta
 
+	fields []FieldInfo // without those of pairs
+
 	norms     []held[Norms]  // by field
 	tiles     []held[[]Tile] // by field
 	terms     []held[fieldTerms]
@@ -77,6 +79,7 @@ func Open(src Source) (*Disk, error) {
 	d.terms = make([]held[fieldTerms], len(d.meta.fields))
 	d.ids.init(d.meta.docs, d.meta.placeDocs())
 	d.codedDocs = d.meta.isCoded()
+	d.fields = withoutPairs(d.meta.fields)
 	return d, nil
 }
 
@@ -97,6 +100,9 @@ func (d *Disk) describe(key []byte) string {
 	s := keyString(key, version, func(field uint32) string {
 		if d.meta == nil || int(field) >= len(d.meta.fields) {
 			return fmt.Sprint(field)
+		}
+		if name := d.meta.fields[field].Name; IsPairField(name) {
+			return fmt.Sprintf("%q (pairs of its words)", wordsOfPairs(name))
 		}
 		return fmt.Sprintf("%q", d.meta.fields[field].Name)
 	})
@@ -183,7 +189,7 @@ func (d *Disk) Docs() uint32 { return d.meta.docs }
 func (d *Disk) Order() Order { return d.meta.order }
 
 // Fields implements Reader.
-func (d *Disk) Fields() []FieldInfo { return d.meta.fields }
+func (d *Disk) Fields() []FieldInfo { return d.fields }
 
 // Field implements Reader.
 func (d *Disk) Field(name string) (FieldInfo, bool) {
@@ -222,6 +228,9 @@ func (d *Disk) LazyNorms(field string) (Norms, error) {
 	i, ok := findField(d.meta.fields, field)
 	if !ok || !d.meta.fields[i].Norms {
 		return Norms{}, nil
+	}
+	if of := d.meta.wordsOf[i]; of >= 0 {
+		i = of
 	}
 	return d.norms[i].get(&d.heldBytes, func() (Norms, int64, error) {
 		n, err := d.readNorms(uint32(i))

@@ -80,7 +80,8 @@
 //
 // Merges of at least 16 MB of stored documents give them codes (codedDocs, required), unless blocks
 // are clearly smaller.
-// Segments with positions have the required feature positionsFeature, which says where they lie.
+// Segments with positions have the required feature positionsFeature, which says where they lie, and those
+// with lists of pairs of words the required feature pairsFeature.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

@@ -69,6 +69,7 @@ type memoryField struct {
 	info   FieldInfo
 	number int  // in Memory.numbers
 	stale  bool // info has changed since the last view
+	paired bool // info.Pairs are those of documents
 	norms  memoryNorms
 	table  memoryTable
 	terms  [][]memoryTerm // by number, in slabs of termSlab
@@ -211,6 +212,7 @@ func (m *Memory) addField(doc uint32, ft *FieldTerms) (grown int64) {
 		code = blockmax.LengthCode(ft.Length)
 	}
 	f.addLength(doc, code, ft.Norms)
+	f.keepPairs("")
 	m.changed(f)
 	if len(ft.Terms) > 0 {
 		f.info.Docs++

@@ -93,6 +93,7 @@ func (m *Memory) addChunkDocs(c *chunkField, first uint32) *memoryField {
 	defer m.mu.Unlock()
 	f, grown := m.field(c.name, c.placed)
 	m.changed(f)
+	f.keepPairs(c.pairs)
 	for _, d := range c.docs {
 		f.addLength(first+d.doc, d.code, c.norms)
 		if d.best > 0 {
@@ -103,6 +104,15 @@ func (m *Memory) addChunkDocs(c *chunkField, first uint32) *memoryField {
 	f.info.Tokens += c.tokens
 	m.bytes.Add(grown)
 	return f
+}
+
+// keepPairs notes that documents have the pairs of some words. Once others have those of other words,
+// or none, the field has none.
+func (f *memoryField) keepPairs(words string) {
+	if f.paired && words != f.info.Pairs {
+		words = ""
+	}
+	f.info.Pairs, f.paired = words, true
 }
 
 // fetch touches the memory that the terms of some records refer to; see recordBatch.

@@ -256,7 +256,7 @@ func (m *merger) readRanks() error {
 	return nil
 }
 
-// fieldNames returns the names of the fields of all inputs, sorted.
+// fieldNames returns the names of the fields of all inputs, sorted, without those of pairs.
 func (m *merger) fieldNames() []string {
 	var names []string
 	for _, in := range m.inputs {

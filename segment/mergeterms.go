@@ -14,12 +14,20 @@ import (
 func (m *merger) writeTerms() error {
 	best := newFieldBest(m.docs, m.opts.Workers)
 	encoders := make([]*termEncoder, m.opts.Workers)
-	for _, name := range m.fieldNames() {
+	names := m.fieldNames()
+	for _, name := range names {
+		if m.agreedPairs(name) != "" {
+			names = append(names, PairField(name))
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		if len(m.fields) == maxFields {
 			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
 		}
 		having := m.having(name)
-		norms, err := m.norms(name, having)
+		words := wordsOfPairs(name)
+		norms, err := m.norms(words, m.having(words))
 		if err != nil {
 			return err
 		}
@@ -30,6 +38,9 @@ func (m *merger) writeTerms() error {
 		}
 		if f.info.Terms == 0 {
 			continue // all its documents are deleted, so the field disappears
+		}
+		if f.info.Positions && !IsPairField(name) {
+			f.info.Pairs = m.agreedPairs(name)
 		}
 		m.endField(f.info, &f.norms, best.end)
 	}

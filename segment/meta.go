@@ -48,6 +48,7 @@ type meta struct {
 	sums        bool   // see normSums
 	plainPlaces bool   // see plainPlaces
 	pages       uint32 // of positions of short lists
+	wordsOf     []int  // of the same fields: of one of pairs, the field whose words they are; else -1
 }
 
 const (
@@ -147,6 +148,9 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 	}
 	if d.err == nil {
 		d.err = m.openPositions()
+	}
+	if d.err == nil {
+		d.err = m.openPairs()
 	}
 	return m, d.end()
 }

@@ -17,7 +17,7 @@ type Reader interface {
 	// Order returns the order of the documents.
 	Order() Order
 
-	// Fields lists the indexed fields by ascending name.
+	// Fields lists the indexed fields by ascending name, without those of pairs (PairField).
 	Fields() []FieldInfo
 
 	// Field returns the FieldInfo of a field, and whether the segment has it.
@@ -78,6 +78,10 @@ type FieldInfo struct {
 	// Positions says that lists have positions. Those of a sealed segment only do if there are words
 	// in the field: exact terms are all at position 0.
 	Positions bool
+
+	// Pairs are the words of which the segment has lists of pairs: ascending, with a zero byte between
+	// them. They are empty if there are no such lists. See PairField.
+	Pairs string
 }
 
 // LacksPositions reports whether the field has words without positions. A segment has all of a

@@ -42,6 +42,7 @@ func (v *MemoryView) Fields() []FieldInfo {
 	v.sorting.Do(func() {
 		v.sorted = slices.Concat(v.infos...)
 		slices.SortFunc(v.sorted, compareFields)
+		v.sorted = withoutPairs(v.sorted)
 	})
 	return v.sorted
 }

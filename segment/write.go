@@ -3,6 +3,7 @@ package segment
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // writeIDs writes the ids in their order, and notes the place of each document.
@@ -121,7 +122,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 		info.Docs++
 		code := norms.of(doc)
 		tiles.add(doc, tf, code)
-		if info.Norms {
+		if info.keepsNorms() {
 			codes.add(doc, code)
 		}
 	})
@@ -134,7 +135,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 // writeColumns writes the per-document data: length codes, ranks and tiles.
 func (m *merger) writeColumns() error {
 	for i, f := range m.fields {
-		if !f.Norms {
+		if !f.keepsNorms() {
 			continue
 		}
 		if err := m.writeNorms(uint32(i), f.Name); err != nil {
@@ -203,10 +204,11 @@ func (m *merger) features() []feature {
 			feature{name: smallPlaces, required: true},
 			feature{name: plainPlaces, required: true, kinds: []Kind{kindPlainPlace}})
 	}
-	features = m.pages.feature(features, m.fields)
+	features = pairFeature(m.pages.feature(features, m.fields), m.fields)
 	if m.coded {
 		features = append(features, feature{name: codedDocs, required: true, kinds: []Kind{kindCoded}})
 	}
+	slices.SortFunc(features, func(a, b feature) int { return strings.Compare(a.name, b.name) })
 	return features
 }
 
