@@ -550,7 +550,7 @@ func (v view) explain(ctx context.Context, q Query, id string, o *SearchOptions)
 
 // explainDoc derives the score of a document by its number in the scope.
 func (v scope) explainDoc(ctx context.Context, q Query, doc uint32, set *search.Settings) (*Explanation, error) {
-	set.K, set.From = set.K-set.From, 0
+	set.K, set.From, set.Words = set.K-set.From, 0, true
 	x, err := v.plan(ctx, q, set)
 	if err != nil {
 		return nil, err

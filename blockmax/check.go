@@ -59,7 +59,8 @@ func (p *Plan) best() (uint64, error) {
 	return sum, nil
 }
 
-// best checks the node and sums its scores. A weight counts once for every leaf that names it.
+// best checks the node and sums its scores. A weight counts once for every leaf that names it, of clauses
+// that exclude one another only the highest.
 func (n *Node) best(p *Plan) (sum uint64, err error) {
 	if n.Leaf {
 		if n.Term < 0 || n.Term >= len(p.Weights) {
@@ -74,6 +75,7 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 		nodes  []Node
 		scores bool
 	}{{n.Must, true}, {n.Should, true}, {n.Filter, false}, {n.Not, false}} {
+		most := uint64(0)
 		for i := range clause.nodes {
 			if n.Leaf || n.Set || n.All {
 				return 0, fmt.Errorf("a node of the tree has clauses and is a leaf, a set or all documents too")
@@ -82,10 +84,15 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 			if err != nil {
 				return 0, err
 			}
-			if clause.scores {
+			switch {
+			case !clause.scores:
+			case n.Either:
+				most = max(most, score)
+			default:
 				sum += score
 			}
 		}
+		sum += most
 	}
 	if n.Proximity != nil {
 		if n.Leaf || n.All {

@@ -101,6 +101,9 @@ type Node struct {
 	Not       []Node
 	MinShould int
 
+	// Either says that the Should nodes exclude one another: in each segment at most one of them can match.
+	Either bool
+
 	Best bool   // of the Should nodes the best counts in full, and of the others a share
 	Tie  uint32 // with Best: the share, 0 to TieOne
 

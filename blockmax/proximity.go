@@ -14,11 +14,26 @@ type Proximity struct {
 	Expr   *proximity.Expr
 	Terms  []int  // of the plan, by their number in Expr; all have the same Norms and Table
 	Weight uint32 // at the plan's scale
+
+	// Pairs are further terms, which every match has at least as often as Expr says: pairs of words that
+	// follow one another in a phrase without moves. If there are some, the words that stand in none of
+	// them are Single; the others need not be asked for before positions are read.
+	Pairs, Single []int
 }
 
 // NewProximity returns the node of a condition: a boolean node that requires the words which every match
 // has, with the condition. So whatever follows from the words alone holds of the node.
 func NewProximity(p *Proximity) Node {
+	if len(p.Pairs) > 0 {
+		n := Node{Proximity: p}
+		for _, t := range p.Pairs {
+			n.require(Node{Leaf: true, Term: t})
+		}
+		for _, t := range p.Single {
+			n.require(Node{Leaf: true, Term: t})
+		}
+		return n
+	}
 	n := p.words(p.Expr)
 	if n.Leaf {
 		n = Node{Filter: []Node{n}}
@@ -74,17 +89,28 @@ func (n *Node) require(f Node) {
 
 // check reports what is wrong with a condition in a plan of the given number of terms.
 func (p *Proximity) check(terms int) error {
-	for _, t := range p.Terms {
+	for _, t := range slices.Concat(p.Terms, p.Pairs, p.Single) {
 		if t < 0 || t >= terms {
 			return fmt.Errorf("a proximity names term %d of %d", t, terms)
 		}
+	}
+	if len(p.Pairs) > 0 && (p.Expr.Op != proximity.Phrase || p.Expr.Max > 0) {
+		return fmt.Errorf("%v with pairs of words", p.Expr.Op)
 	}
 	return p.Expr.Check(len(p.Terms))
 }
 
 // Highest bounds the score of the condition in a segment by the bounds of its lists.
 func (p *Proximity) Highest(seg *Segment) uint32 {
-	return Contribution(p.Weight, p.impact(p.Expr, seg))
+	most := p.impact(p.Expr, seg)
+	for _, t := range p.Pairs {
+		b := seg.Terms[t].Bounds
+		if b == nil {
+			return 0
+		}
+		most = min(most, b.List)
+	}
+	return Contribution(p.Weight, most)
 }
 
 // impact bounds the impact of an expression in a segment.

@@ -15,6 +15,9 @@ func (t *together) judge(b *batch, need uint32) error {
 			floor = t.floorOf(need)
 		}
 	}
+	if err := t.judgePairs(b, floor); err != nil || b.n == 0 {
+		return err
+	}
 	narrow, err := false, error(nil)
 	switch {
 	case len(t.plain) > 1:
@@ -35,6 +38,24 @@ func (t *together) judge(b *batch, need uint32) error {
 		if freq > 0 {
 			b.n++
 		}
+	}
+	return nil
+}
+
+// judgePairs drops the candidates that lack a pair of the words, or that have one with an impact below floor.
+func (t *together) judgePairs(b *batch, floor uint16) error {
+	for _, l := range t.pairs {
+		kept := 0
+		for _, slot := range b.live[:b.n] {
+			ok, err := l.has(b.docs[slot&127], t.table, b.codes[slot&127], floor)
+			if err != nil {
+				return err
+			}
+			if b.live[kept&127] = slot; ok {
+				kept++
+			}
+		}
+		b.n = kept
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ type together struct {
 	norms  *tileCursor // a list of the field, whose norms all have
 	scores bool
 
-	all []*tileCursor // lists that each match needs, the longest first
+	all   []*tileCursor // lists that each match needs, the longest first
+	pairs []*tileCursor // those of them that are pairs of words, which have no positions
 	// If the least of their impacts bounds that of the proximity:
 	even  bool
 	times int    // bounds its frequency, in units of that of the rarest word; 1 if it is no more
@@ -74,11 +75,20 @@ func (e *evaluator) newTogether(r *run, p *blockmax.Proximity, c *clause, scores
 			t.table, t.norms = leaves[at].table, leaves[at]
 			continue
 		}
-		l, err := r.tiled.openOne(r, term) // no match needs it: an interval must not contain it
+		// No match needs it: an interval must not contain it, or a pair that a match needs implies it.
+		l, err := r.tiled.openOne(r, term)
 		if err != nil {
 			return nil, err
 		}
-		t.lists = append(t.lists, l)
+		if t.lists = append(t.lists, l); l != nil && len(p.Pairs) > 0 {
+			t.table, t.norms = l.table, l
+		}
+	}
+	t.pairs = t.pairs[:0]
+	for _, l := range leaves {
+		if slices.Contains(p.Pairs, l.term) {
+			t.pairs = append(t.pairs, l)
+		}
 	}
 	t.matcher.Reset(p.Expr)
 	t.prepare(c)
@@ -128,7 +138,7 @@ func (t *together) prepare(c *clause) {
 	if limit == proximity.LimitTimes {
 		t.times = len(e.Parts)
 	}
-	if single && e.Op == proximity.Phrase && e.Max == 0 {
+	if single && e.Op == proximity.Phrase && e.Max == 0 && !slices.Contains(t.lists, nil) {
 		for i := range e.Parts {
 			t.plain = append(t.plain, phrasePart{t.lists[e.Parts[i].Terms[0]], e.Offsets[i]})
 		}
@@ -154,15 +164,39 @@ func (t *together) forget() {
 	t.matcher.Forget()
 	clear(t.lists)
 	clear(t.all)
+	clear(t.pairs)
 	clear(t.plain)
 }
 
 // bound sets to to the bounds of the proximity in each word of the current tile, or in each tile of the
 // sheet.
 func (t *together) bound(words bool, to *sums) {
+	if len(t.Pairs) > 0 {
+		t.boundByAll(words, to)
+		return
+	}
 	at := t.boundOf(t.Expr, 0, words)
 	for i, b := range t.levels[at] {
 		to[i] = min(t.unit*uint32(b), t.max)
+	}
+}
+
+// boundByAll is bound for a phrase with pairs of words: it scores at most the least of what its lists allow.
+func (t *together) boundByAll(words bool, to *sums) {
+	for i := range to {
+		to[i] = t.max
+	}
+	for _, l := range t.all {
+		bounds := l.tiles
+		if words {
+			bounds = l.words
+		}
+		for i, b := range bounds {
+			to[i] = min(to[i], t.unit*uint32(b))
+		}
+	}
+	if len(t.all) == 0 {
+		*to = sums{}
 	}
 }
 

@@ -104,6 +104,11 @@ func (t *together) scoreIn(b *batch, p uint8) uint32 {
 // freqOf returns the frequency of the proximity in a document, given its length code. It may be said to
 // be 0 if a word has no impact of floor.
 func (t *together) freqOf(doc uint32, code uint8, floor uint16) (freq uint64, err error) {
+	for _, l := range t.pairs {
+		if ok, err := l.has(doc, t.table, code, floor); !ok || err != nil {
+			return 0, err
+		}
+	}
 	if len(t.plain) > 1 {
 		return t.countPlain(doc, code, floor)
 	}

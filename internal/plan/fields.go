@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // A query names fields. A field that neither the schema declares nor any document of the index has
@@ -19,6 +20,9 @@ const mostNames = 20
 
 // checkField reports a field that cannot be searched.
 func (rw *Rewriter) checkField(part, field string) error {
+	if segment.IsPairField(field) {
+		return Errorf(part, "no field has the name %q", document.ShortName(field))
+	}
 	if rw.index == nil || rw.allowUnknown {
 		return nil
 	}

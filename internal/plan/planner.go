@@ -46,6 +46,9 @@ type planTerm struct {
 	weighted *blockmax.Table // of its list in a combined word, instead of table
 
 	repeats bool // its weight is that of another term: see scale
+
+	phrase int // the number of its proximity plus one, if that has pairs
+	paired int // of a phrase over pairs: the number of the word's term, or of a pair's first, plus one
 }
 
 // compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
@@ -119,6 +122,7 @@ type planner struct {
 	combined    []planCombined
 	lengths     []string // fields whose lengths are summed for them
 
+	usesPairs  bool // phrases are answered by pairs of words, where segments have these
 	omits      bool // a flat plan of which only the best hits are wanted
 	required   bool // and it requires all terms
 	seeds      bool // or its threshold may begin at what K documents are known to reach
@@ -143,7 +147,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
 	b.known, b.constant, b.proximity = nil, 0, 0
 	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
-	b.outside, b.frozen = s.Outside, s.Frozen
+	b.outside, b.frozen, b.usesPairs = s.Outside, s.Frozen, !s.Words
 	b.omits, b.required, b.seeds, b.k, b.after = false, false, !s.CountAll, s.K, s.After
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 	b.repeated, b.repeats = b.repeated[:0], false
@@ -282,6 +286,7 @@ func (b *planner) finish() (*Compiled, error) {
 	}
 	b.blendTerms()
 	b.combine()
+	b.lendTables()
 	if err := b.makeSets(); err != nil {
 		return nil, err
 	}
@@ -421,6 +426,9 @@ func (b *planner) weigh() {
 	var table *blockmax.Table
 	for i := range b.terms {
 		t := &b.terms[i]
+		if t.paired > 0 {
+			continue // see lendTables
+		}
 		if i == 0 || t.field != b.terms[i-1].field {
 			docs, table = b.index.Field(t.field, b.sim)
 		}
@@ -493,6 +501,7 @@ func (b *planner) scale(q *Compiled) {
 	b.weights = weights
 	b.ints, q.Scale = blockmax.AppendScaled(b.ints[:0], weights)
 	q.Plan.Weights = b.ints[:len(b.terms):len(b.terms)]
+	b.weighPairs()
 	if b.alpha > 0 {
 		q.Plan.RankWeight = b.ints[len(b.ints)-1]
 	}
@@ -518,12 +527,16 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 		if term.Table = b.terms[t].table; b.terms[t].weighted != nil {
 			term.Table = b.terms[t].weighted
 		}
-		if l.Postings != nil {
-			if of < 0 || b.terms[of].field != b.terms[t].field {
-				if norms, lazy, err = b.index.Norms(number, b.terms[t].field); err != nil {
+		if l.Postings != nil && b.uses(number, t) {
+			words := t // whose lengths count
+			if p := b.terms[t].paired; p > 0 {
+				words = p - 1
+			}
+			if of < 0 || b.terms[of].field != b.terms[words].field {
+				if norms, lazy, err = b.index.Norms(number, b.terms[words].field); err != nil {
 					return s, err
 				}
-				of = t
+				of = words
 			}
 			term.List, term.Norms, term.Lazy = l.Postings, norms, lazy
 			if term.Bounds, err = l.BoundsFor(term.Table, norms); err != nil {

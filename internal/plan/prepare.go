@@ -20,6 +20,9 @@ type Settings struct {
 	// Only the best K are wanted, and no explanation. Segments that cannot have one may be left out.
 	Best bool
 
+	// The plan has the words of phrases also where pairs of them would do, for an explanation.
+	Words bool
+
 	MaxTerms int  // that one clause may stand for; 0 for any number
 	Partial  bool // of more terms, the first ones count, instead of an error
 

@@ -411,6 +411,8 @@ type planProximity struct {
 	scores bool
 
 	repeats bool // its weight is that of another one: see scale
+
+	pairs *phrasePairs // that answer it in some segments, or nil
 }
 
 // collectProximity numbers a proximity.
@@ -426,6 +428,7 @@ func (b *planner) collectProximity(c *Clause, scores bool) {
 	c.index = b.proximity
 	if b.proximity++; b.proximity > len(b.proximities) {
 		b.proximities = append(b.proximities, p)
+		b.collectPairs(c)
 	}
 }
 
@@ -471,9 +474,16 @@ func (b *planner) idfOf(p *planProximity, e *proximity.Expr) (idf float64, possi
 // proximityNode returns the node of a proximity.
 func (b *planner) proximityNode(c *Clause) blockmax.Node {
 	p := &b.proximities[c.index]
-	return blockmax.NewProximity(&blockmax.Proximity{
-		Expr: p.expr, Terms: p.terms, Weight: b.ints[len(b.terms)+len(b.constants)+c.index],
-	})
+	weight := b.ints[len(b.terms)+len(b.constants)+c.index]
+	if p.pairs == nil {
+		return blockmax.NewProximity(&blockmax.Proximity{Expr: p.expr, Terms: p.terms, Weight: weight})
+	}
+	pairs := p.pairs.node(weight)
+	if !p.pairs.some {
+		return pairs
+	}
+	words := blockmax.NewProximity(&blockmax.Proximity{Expr: p.expr, Terms: p.terms, Weight: weight})
+	return blockmax.Node{Should: []blockmax.Node{pairs, words}, Either: true}
 }
 
 // appendProximity appends a description of a proximity, without its field and terms.
