@@ -72,6 +72,7 @@ var (
 	deleted    = map[string]string{"delete": "20%"}
 	split      = map[string]string{"fields": "yes"}
 	places     = map[string]string{"positions": "yes"}
+	pairs      = map[string]string{"positions": "yes", "pairs": "yes"}
 	places2    = map[string]string{"positions": "yes", "threads": "2"}
 )
 
@@ -105,6 +106,7 @@ var engines = []engine{
 
 	// Words with positions. Tantivy moves the words of a sloppy phrase by rules of its own.
 	{name: "riffle-positions", index: "riffle-positions", build: places, prepare: goProgram("riffle"), scale: 1, trees: true},
+	{name: "riffle-pairs", index: "riffle-pairs", build: pairs, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "lucene-positions", index: "lucene-positions", build: places, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "lucene-positions-2", index: "lucene-positions-2", build: places2, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "tantivy-positions", index: "tantivy-positions", build: places, prepare: tantivyProgram, scale: 1 / 2.2, trees: true, lacks: near, differs: slop},

@@ -50,6 +50,11 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	if options["positions"] != "" {
 		opts.Schema.Positions = riffle.PositionsStored
 	}
+	if options["pairs"] != "" {
+		text := opts.Schema.Fields["text"]
+		text.PhrasePairs = []string{"_english_"}
+		opts.Schema.Fields["text"] = text
+	}
 	switch order := options["order"]; order {
 	case "":
 	case "bp":

@@ -66,19 +66,26 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 				continue
 			}
 			f.Positions = old.Positions
+			if len(f.PhrasePairs) == 0 {
+				f.PhrasePairs = old.PhrasePairs
+			}
 		}
 		if ok && !alter {
 			at := fmt.Sprintf("Schema.Fields[%q]", name)
 			rule(at+".NoIndex", f.NoIndex && !old.NoIndex, old.NoIndex, f.NoIndex)
 			rule(at+".NoStore", f.NoStore && !old.NoStore, old.NoStore, f.NoStore)
+			rule(at+".PhrasePairs", !slices.Equal(spellOut(f.PhrasePairs), old.PhrasePairs), old.PhrasePairs, f.PhrasePairs)
 			f = old
+		}
+		if len(f.PhrasePairs) > 0 && !s.keepsPositions(f, true) {
+			errs = append(errs, fmt.Errorf("Schema.Fields[%q]: %w; Reindex makes an index of another schema", name, errNoPositions))
 		}
 		merged.Fields[name] = f
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("riffle: schema differs from the one the index was made with: %w", err)
 	}
-	return merged, nil
+	return merged.spellOutPairs(), nil
 }
 
 // uses reports whether a text field may have been indexed by the analyzer.

@@ -23,6 +23,9 @@ type Inverter struct {
 	named  map[string]analysis.Analyzer // by name, resolved once
 	copies []string                     // names of the schema's indexed copies, in order
 
+	finders map[string]*pairFinder // by field, made once; nil for one whose analyzer drops the words
+	pairs   *pairFinder            // of the current field, or nil
+
 	chunk           *segment.Chunk                     // receives terms
 	count           func(batch []analysis.Token)       // adds tokens to chunk, length and longest
 	words           func(keys []uint64, long [][]byte) // the same for terms without positions
@@ -45,8 +48,12 @@ func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 		iv.length += uint64(len(batch))
 		for i := range batch {
 			t := &batch[i]
+			at := uint32(min(iv.first+uint64(t.Position), segment.MaxPosition))
 			iv.longest = max(iv.longest, len(t.Term))
-			iv.chunk.AddAt(t.Term, uint32(min(iv.first+uint64(t.Position), segment.MaxPosition)))
+			iv.chunk.AddAt(t.Term, at)
+			if iv.pairs != nil {
+				iv.pairs.find(t.Term, at)
+			}
 			iv.next = max(iv.next, iv.first+uint64(t.Next()))
 		}
 	}
@@ -55,7 +62,11 @@ func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Anal
 		for _, term := range long {
 			iv.longest = max(iv.longest, len(term))
 		}
-		iv.chunk.AddWords(keys, long, uint32(min(iv.next, segment.MaxPosition)))
+		at := uint32(min(iv.next, segment.MaxPosition))
+		iv.chunk.AddWords(keys, long, at)
+		if iv.pairs != nil {
+			iv.pairs.findWords(keys, long, at)
+		}
 		iv.next += uint64(len(keys))
 	}
 	return iv
@@ -189,7 +200,9 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 		for j := i; ; {
 			if iv.Indexes(&vals[j], f, known) {
 				if !begun {
-					iv.beginField(name, f, known)
+					if err := iv.beginField(name, f, known); err != nil {
+						return name, err
+					}
 					begun = true
 				}
 				if err := iv.countValue(&vals[j], f, known); err != nil {
@@ -267,7 +280,9 @@ func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
 		if !iv.Schema.HasPositions(name) { // then it does not matter where words are
 			parts = []string{strings.Join(parts, " ")}
 		}
-		iv.beginField(name, f, true)
+		if err := iv.beginField(name, f, true); err != nil {
+			return name, err
+		}
 		for _, part := range parts {
 			v := Text(name, part)
 			if err := iv.countValue(&v, f, true); err != nil {
@@ -281,10 +296,19 @@ func (iv *Inverter) invertCopies(vals []Value) (field string, err error) {
 	return "", nil
 }
 
-func (iv *Inverter) beginField(name string, f Field, known bool) {
+func (iv *Inverter) beginField(name string, f Field, known bool) (err error) {
 	iv.length, iv.longest, iv.analysed, iv.terms = 0, 0, false, false
 	iv.placed, iv.next = iv.Schema.keepsPositions(f, known), 0
 	iv.chunk.Field(name, iv.placed)
+	iv.pairs = nil
+	if !iv.placed {
+		return nil
+	}
+	if iv.pairs, err = iv.pairsOf(name, f); iv.pairs != nil {
+		iv.pairs.found = iv.pairs.found[:0]
+		iv.chunk.Pairs(iv.pairs.words)
+	}
+	return err
 }
 
 // countValue counts the terms of one value of the current field.
@@ -344,6 +368,9 @@ func (iv *Inverter) endField() error {
 	}
 	if iv.terms || iv.length > 0 {
 		iv.chunk.EndField(iv.analysed, uint32(max(iv.length, 1)))
+		if iv.pairs != nil {
+			iv.pairs.addTo(iv.chunk, uint32(max(iv.length, 1)))
+		}
 	}
 	return nil
 }

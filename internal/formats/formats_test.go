@@ -250,7 +250,7 @@ func mergeFixture(t *testing.T, f string) {
 func compactFixture(t *testing.T, f string) {
 	want := fresh()
 	features := []string{"best pairs behind the blocks of an extent"}
-	if strings.Contains(text(t, filepath.Join(f, "versions")), "schema 3") {
+	if v := text(t, filepath.Join(f, "versions")); strings.Contains(v, "schema 3") || strings.Contains(v, "schema 4") {
 		features = append(features, "positions of terms")
 	} else {
 		want, _, _ = strings.Cut(want, phraseAnswers)

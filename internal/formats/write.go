@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -70,7 +71,7 @@ func writeIndex(dir string) error {
 		}
 		first += runDocs
 	}
-	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}}
+	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}, Schema: pairSchema(), AlterSchema: true} // schema 4
 	err = with(dir, byScore, func(e *riffle.Engine) error {
 		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
 		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Apply(ctx, moved), e.Flush(ctx))
@@ -83,6 +84,17 @@ func writeIndex(dir string) error {
 		return err
 	}
 	return with(dir, byScore, putPosition) // log record 2
+}
+
+// pairSchema is the schema with pairs of words, which the last segment and the log have, and the other
+// segments lack.
+func pairSchema() *riffle.Schema {
+	s := schema
+	s.Fields = maps.Clone(s.Fields)
+	body := s.Fields["body"]
+	body.PhrasePairs = []string{"every", "w0", "w1", "w2", "w3"}
+	s.Fields["body"] = body
+	return &s
 }
 
 var ctx = context.Background()
