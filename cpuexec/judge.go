@@ -154,6 +154,14 @@ func (t *together) freqAt(slot uint8) uint64 {
 		a, b := t.lists[t.Expr.Parts[0].Terms[0]], t.lists[t.Expr.Parts[1].Terms[0]]
 		return t.Expr.PairFreq(a.places.of(slot), b.places.of(slot))
 	}
+	if t.words {
+		parts := t.parts[:0]
+		for i := range t.Expr.Parts {
+			parts = append(parts, t.lists[t.Expr.Parts[i].Terms[0]].places.of(slot))
+		}
+		t.parts = parts
+		return t.Expr.WordsFreq(parts)
+	}
 	for i, l := range t.lists {
 		t.places[i] = t.places[i][:0]
 		for _, at := range l.places.of(slot) {

@@ -45,7 +45,9 @@ type together struct {
 	near    bool         // if there is such a bound for the second shortest
 	pair    bool         // the two are the whole of it; see Expr.IsPair
 	whole   bool         // no other lists than those of all can be part of a match
-	starts  []int32      // of such a phrase in a document
+	words   bool         // it is of a few different words; see Expr.AreWords
+	parts   [][]uint16   // of these, in a document
+	starts  []int32      // of a plain phrase in a document
 	stand   [2]occurrences
 	places  [][]uint32 // positions of the terms in a document
 	levels  [][64]uint8
@@ -98,7 +100,7 @@ func (e *evaluator) newTogether(r *run, p *blockmax.Proximity, c *clause, scores
 // prepare finds what makes the proximity fast. A document that lacks one of the alternatives, or of all
 // lists, has no match: filters that are not lists need not be tested before positions are.
 func (t *together) prepare(c *clause) {
-	t.times, t.even, t.near, t.pair, t.whole = 1, false, false, false, false
+	t.times, t.even, t.near, t.pair, t.words, t.whole = 1, false, false, false, false, false
 	t.nearest = t.nearest[:0]
 	for i := range c.filter {
 		f := &c.filter[i]
@@ -124,6 +126,7 @@ func (t *together) prepare(c *clause) {
 	}
 	t.near = n > 1 && t.nearest[n-2].is
 	t.pair = t.near && n == 2 && e.IsPair()
+	t.words = e.AreWords()
 	t.whole = !slices.ContainsFunc(t.lists, func(l *tileCursor) bool { return !slices.Contains(t.all, l) })
 	single := true
 	for i := range e.Parts {
