@@ -212,6 +212,9 @@ func (r *run) proximityAlone(c *tileCursor) error {
 // it.
 var firstWords = 8
 
+// denseWords is how many are then, where all lists have bitmaps, before the threshold is looked at again.
+const denseWords = 16
+
 // proximityTile offers the documents of the tile at lo that can enter. They score at most bound.
 func (r *run) proximityTile(t *together, lo, bound uint32) error {
 	if bound < r.out.need(lo) {
@@ -231,12 +234,14 @@ func (r *run) proximityTile(t *together, lo, bound uint32) error {
 		words &= l.inWords
 	}
 	for words != 0 {
-		need := saturatingSub(r.out.need(lo), rank)
-		if need > 0 {
+		need, some := saturatingSub(r.out.need(lo), rank), words
+		switch {
+		case need > 0 && !allBitmaps(t.all):
 			return r.proximityWords(t, words&t.reach(true, need), rank)
-		}
-		some := words
-		if !r.out.counting {
+		case need > 0: // what has all words is found at once; verification tests frequencies
+			words &= t.reach(true, need)
+			some = lowestBits(words, denseWords)
+		case !r.out.counting:
 			some = lowestBits(words, firstWords)
 		}
 		words &^= some
