@@ -79,11 +79,7 @@ func (c *tileCursor) gather(b *batch, table *blockmax.Table, floor uint16) (narr
 		if blk == len(c.list.Last) {
 			break
 		}
-		j, last := i+1, c.list.Last[blk]
-		for j < b.n && b.docs[b.live[j]] <= last {
-			j++
-		}
-		n, err := c.findIn(b, blk, i, j, kept)
+		n, j, err := c.findIn(b, blk, i, kept)
 		if err == nil && n > 0 {
 			n, err = c.raise(b, blk, kept, n, table, floor)
 		}
@@ -93,6 +89,9 @@ func (c *tileCursor) gather(b *batch, table *blockmax.Table, floor uint16) (narr
 		i = j
 		if n == 0 {
 			continue
+		}
+		if err := c.countPlaces(blk); err != nil {
+			return false, err
 		}
 		all, width, err := c.positions.Gather(o.all, blk, b.found[:n], b.at[:n])
 		if o.all = all; err != nil {
@@ -129,73 +128,100 @@ func (c *tileCursor) seekPlaced(doc uint32) int {
 	return b
 }
 
-// findIn finds candidates i to j of a batch in block blk. The n that it holds are then from to on, and found
-// has their postings.
-func (c *tileCursor) findIn(b *batch, blk, i, j, to int) (n int, err error) {
-	var ranks ranker
+// findIn finds the candidates of a batch from i on in block blk, up to j, which is beyond it. The n that it
+// holds are then from to on, and found has their postings.
+func (c *tileCursor) findIn(b *batch, blk, i, to int) (n, j int, err error) {
+	ranks := &c.run.ranks
 	switch {
 	case searchable(c.list.Enc[blk]):
 		if err := c.peekAt(blk); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if !ranks.ofBitset(&c.peek) {
-			return c.findOneByOne(b, i, j, to)
+			return c.findOneByOne(b, blk, i, to)
 		}
 	case c.loaded != blk && c.bitmap != nil && ranks.ofBitmap(c.bitmap, c.first(blk), c.list.Last[blk]):
 		c.spend(blk)
 	default:
-		return c.findLoaded(b, blk, i, j, to)
+		return c.findLoaded(b, blk, i, to)
 	}
-	most := 0
-	for _, slot := range b.live[i:j] {
+	most, last := 0, c.list.Last[blk]
+	for j = i; j < b.n; j++ {
+		slot := b.live[j&127]
 		doc := b.docs[slot&127]
-		if doc < ranks.base {
-			continue
+		if doc > last {
+			break
 		}
 		at := doc - ranks.base
 		word := ranks.words[at/64&63]
 		rank := ranks.before[at/64&63] + uint8(bits.OnesCount64(word&(1<<(at%64)-1)))
 		b.live[(to+n)&127], b.found[n&127] = slot, rank
-		if word>>(at%64)&1 != 0 {
-			most = max(most, int(rank))
-			n++
-		}
+		held := int(word >> (at % 64) & 1)
+		most = max(most, int(rank)+held)
+		n += held
 	}
-	if most >= c.list.BlockLen(blk) {
-		return 0, c.fail(&corrupt.Error{Block: blk, Offset: -1, Reason: "a posting that the block does not have"})
+	if most > c.list.BlockLen(blk) {
+		return 0, 0, c.failAt(blk)
 	}
-	return n, nil
+	return n, j, nil
 }
 
+// failAt is the error of a block that leads to a posting behind its last.
+func (c *tileCursor) failAt(blk int) error {
+	return c.fail(&corrupt.Error{Block: blk, Offset: -1, Reason: "a posting that the block does not have"})
+}
+
+// fewOfBlock is how many candidates of a block are sought one by one. To go through all documents takes as
+// long.
+const fewOfBlock = 2
+
 // findLoaded is findIn by way of the documents of the block.
-func (c *tileCursor) findLoaded(b *batch, blk, i, j, to int) (n int, err error) {
+func (c *tileCursor) findLoaded(b *batch, blk, i, to int) (n, j int, err error) {
 	if err := c.load(blk); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	for _, slot := range b.live[i:j] {
+	at, last := 0, c.list.Last[blk]
+	few := i+fewOfBlock >= b.n || b.docs[b.live[i+fewOfBlock]] > last
+	for j = i; j < b.n; j++ {
+		slot := b.live[j&127]
 		doc := b.docs[slot&127]
-		at := postings.SeekIn(&c.docs, c.n, doc)
+		if doc > last {
+			break
+		}
+		if few {
+			at = postings.SeekIn(&c.docs, c.n, doc)
+		} else {
+			for at < c.n && c.docs[at&127] < doc {
+				at++
+			}
+		}
 		b.live[(to+n)&127], b.found[n&127] = slot, uint8(at)
 		if at < c.n && c.docs[at&127] == doc {
 			n++
 		}
 	}
-	return n, nil
+	return n, j, nil
 }
 
 // findOneByOne is findIn for a block to which peek points.
-func (c *tileCursor) findOneByOne(b *batch, i, j, to int) (n int, err error) {
-	for _, slot := range b.live[i:j] {
-		at := c.peek.Find(b.docs[slot&127])
+func (c *tileCursor) findOneByOne(b *batch, blk, i, to int) (n, j int, err error) {
+	last := c.list.Last[blk]
+	for j = i; j < b.n; j++ {
+		slot := b.live[j&127]
+		doc := b.docs[slot&127]
+		if doc > last {
+			break
+		}
+		at := c.peek.Find(doc)
 		if at >= c.peek.Len {
-			return 0, c.fail(&corrupt.Error{Block: c.peeked, Offset: -1, Reason: "a posting that the block does not have"})
+			return 0, 0, c.failAt(blk)
 		}
 		if at >= 0 {
 			b.live[(to+n)&127], b.found[n&127] = slot, uint8(at)
 			n++
 		}
 	}
-	return n, nil
+	return n, j, nil
 }
 
 // raise drops those of the n candidates from kept on, which are found in block blk, that have an impact below
@@ -204,31 +230,45 @@ func (c *tileCursor) raise(b *batch, blk, kept, n int, table *blockmax.Table, fl
 	if floor == 0 {
 		return n, nil
 	}
-	if n == 1 {
+	if n == 1 && !c.isRead(blk) {
 		if err := c.peekAt(blk); err != nil {
 			return 0, err
 		}
 		tf := c.peek.TF(int(b.found[0]))
 		if tf == 0 {
-			return 0, c.fail(&corrupt.Error{Block: blk, Offset: -1, Reason: "a posting that the block does not have"})
+			return 0, c.failAt(blk)
 		}
 		if table.Impact(tf, b.codes[b.live[kept]&127]) < floor {
 			n = 0
 		}
 		return n, nil
 	}
-	if err := c.positions.Count(blk); err != nil {
-		return 0, c.fail(err)
+	if err := c.countPlaces(blk); err != nil {
+		return 0, err
 	}
 	starts := &c.positions.Start
 	for k, slot := range b.live[kept : kept+n] {
 		posting := b.found[k&127]
 		b.live[(kept+left)&127], b.found[left&127] = slot, posting
-		if table.Impact(starts[posting+1]-starts[posting], b.codes[slot&127]) >= floor {
-			left++
-		}
+		impact := table.Impact(starts[posting+1]-starts[posting], b.codes[slot&127])
+		left += int(uint32(int32(floor)-1-int32(impact)) >> 31) // which way it goes is unpredictable
 	}
 	return left, nil
+}
+
+// isRead reports whether a block is loaded and has no rows.
+func (c *tileCursor) isRead(blk int) bool { return c.loaded == blk && !c.rest.Empty() }
+
+// countPlaces finds where the positions of each posting of a block begin.
+func (c *tileCursor) countPlaces(blk int) error {
+	rest := postings.Code{}
+	if c.isRead(blk) {
+		rest = c.rest
+	}
+	if err := c.positions.CountRead(blk, rest); err != nil {
+		return c.fail(err)
+	}
+	return nil
 }
 
 // A ranker tells how many documents of a block are below one: it has the documents as bits, and how many

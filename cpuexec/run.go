@@ -23,6 +23,7 @@ type run struct {
 	win      window     // Which documents of the tile match, and what are their scores so far?
 	cands    candidates // Which of them can still enter?
 	batch    batch      // Which of those match a proximity?
+	ranks    ranker     // Where in a block are these?
 	glance   prefilter  // Which of these can be dropped by bounds and bitmaps alone?
 	excerpts excerptSet // What have lists in the documents of a filter?
 	few      fewDocs    // Which of few accepted documents can enter?

@@ -20,20 +20,21 @@ func (p *Positions) Gather(dst []uint16, b int, numbers []uint8, at []uint32) (g
 		return dst, 0, err
 	}
 	at = at[:len(numbers)]
-	total, some := int(p.Start[BlockSize]), 0
-	for _, i := range numbers {
-		some += int(p.Start[i+1] - p.Start[i])
-	}
+	total := int(p.Start[BlockSize])
 	dst = slices.Grow(dst, total+stepPositions*(len(numbers)+1)+NarrowPad)
 	if p.b != b {
 		if err := p.loadRows(b); err != nil {
 			return dst, 0, err
 		}
 		if p.rows != nil {
-			if unpacksSteps() && (some+stepsOfOne*stepPositions*len(numbers) > total) {
+			if unpacksSteps() && len(numbers)*(total/BlockSize+stepsOfOne*stepPositions) > total {
 				return p.gatherAll(dst, numbers, at), p.rows.width, nil
 			}
 			return p.gatherRows(dst, numbers, at), p.rows.width, nil
+		}
+		some := 0
+		for _, i := range numbers {
+			some += int(p.Start[i+1] - p.Start[i])
 		}
 		if s, ok := p.l.positions.(*storedPositions); ok && partCost*some+postingCost*len(numbers) < total {
 			gathered, width, ok, err := s.gather(p, dst, b, numbers, at)

@@ -161,12 +161,15 @@ func (p *Positions) rowsOf(b int) *positionRows {
 }
 
 // Count sets Start for block b of the list. It reads no positions.
-func (p *Positions) Count(b int) error {
+func (p *Positions) Count(b int) error { return p.CountRead(b, Code{}) }
+
+// CountRead is Count for a block whose documents List.ReadDocs has read: it makes no rows either.
+func (p *Positions) CountRead(b int, rest Code) error {
 	if p.counted == b {
 		return nil
 	}
 	p.b, p.counted, p.rows, p.Narrow, p.Wide = -1, -1, nil, nil, nil
-	if _, err := p.count(b); err != nil {
+	if err := p.count(b, rest); err != nil {
 		return err
 	}
 	p.counted = b
@@ -197,16 +200,16 @@ func (p *Positions) Load(b int) error {
 	return nil
 }
 
-// count sets Start, and returns the number of positions of the block.
-func (p *Positions) count(b int) (n int, err error) {
+// count sets Start.
+func (p *Positions) count(b int, rest Code) error {
 	tfs := (*[BlockSize]uint32)(p.Start[1:])
-	postings, err := p.l.Freqs(b, tfs)
+	postings, err := p.l.ReadFreqs(b, rest, tfs)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if width, packed := p.l.Enc[b].packedFreqs(); packed && width <= 16 && postings == BlockSize { // no sum overflows
 		sumUp(tfs, 0)
-		return int(p.Start[BlockSize]), nil
+		return nil
 	}
 	sum := uint64(0)
 	for i, tf := range p.Start[1 : 1+postings] {
@@ -214,12 +217,12 @@ func (p *Positions) count(b int) (n int, err error) {
 		p.Start[i+1] = uint32(sum)
 	}
 	if sum > MaxPosition {
-		return 0, inBlock(corrupt.New(-1, "frequencies of %d in a block", sum), b)
+		return inBlock(corrupt.New(-1, "frequencies of %d in a block", sum), b)
 	}
 	for i := postings + 1; i < len(p.Start); i++ {
 		p.Start[i] = uint32(sum)
 	}
-	return int(sum), nil
+	return nil
 }
 
 // Append appends the positions of posting i of the current block.
