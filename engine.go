@@ -54,6 +54,11 @@ func Open(dir string, opts *Options) (*Engine, error) {
 	if e.index, err = live.Open(dir, o); err != nil {
 		return nil, errors.Join(err, e.closeAccelerator())
 	}
+	if e.accelerator != nil {
+		if err := e.startAccelerator(); err != nil {
+			return nil, errors.Join(err, e.index.Close(e.closeAccelerator))
+		}
+	}
 	e.searcher = search.New(search.Options{
 		Preparer: e.newPreparer, Cores: e.opts.SearchWorkers, Spin: e.opts.private.spin, Accelerator: e.accelerator,
 	})

@@ -31,6 +31,9 @@ type GPUOptions struct {
 	// default is seven eighths of what is free. At most 64 GiB are taken; more would be of no use.
 	MemoryBytes int64
 
+	// Layout says how several GPUs hold the index. The default is GPULayoutAuto.
+	Layout GPULayout
+
 	// Policy says which searches go to a GPU, unless they say so themselves. The default is
 	// GPUPolicyAuto.
 	Policy GPUPolicy
@@ -103,6 +106,45 @@ func ParseGPUPolicy(name string) (GPUPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, want auto, gpu or cpu", name)
 }
 
+// A GPULayout says how several GPUs hold an index.
+type GPULayout uint8
+
+const (
+	// GPULayoutAuto is GPULayoutRanges if the lists of the index do not fit into one GPU's memory when it
+	// is opened, and otherwise GPULayoutCopies.
+	GPULayoutAuto GPULayout = iota
+
+	// GPULayoutCopies lets each GPU answer whole searches. Each caches the lists of its own searches. A
+	// batch takes one GPU.
+	GPULayoutCopies
+
+	// GPULayoutRanges gives each GPU a range of the documents of every segment, and its part of every
+	// list. A batch takes all GPUs. Together they hold an index as many times as large.
+	GPULayoutRanges
+)
+
+var gpuLayouts = [...]struct {
+	name   string
+	layout accelerator.Layout
+}{{"auto", accelerator.AutoLayout}, {"copies", accelerator.Copies}, {"ranges", accelerator.Ranges}}
+
+func (l GPULayout) String() string {
+	if int(l) < len(gpuLayouts) {
+		return gpuLayouts[l].name
+	}
+	return fmt.Sprintf("GPULayout(%d)", uint8(l))
+}
+
+// ParseGPULayout reads "auto", "copies" or "ranges".
+func ParseGPULayout(name string) (GPULayout, error) {
+	for l := range gpuLayouts {
+		if gpuLayouts[l].name == name {
+			return GPULayout(l), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown layout %q, want auto, copies or ranges", name)
+}
+
 // validate reports every invalid field.
 func (g *GPUOptions) validate() error {
 	var errs []error
@@ -118,6 +160,7 @@ func (g *GPUOptions) validate() error {
 	}
 	want(g.MemoryBytes >= 0, "MemoryBytes must not be negative, not %d", g.MemoryBytes)
 	want(g.Policy <= GPUPolicyCPU, "Policy: there is no %v", g.Policy)
+	want(g.Layout <= GPULayoutRanges, "Layout: there is no %v", g.Layout)
 	want(g.FlatBytes >= 0, "FlatBytes must not be negative, not %d", g.FlatBytes)
 	want(g.FlatBytes == 0 || !g.NoFlat, "FlatBytes must be 0 with NoFlat, not %d", g.FlatBytes)
 	want(g.MemoryBytes <= 0 || g.FlatBytes < g.MemoryBytes, "FlatBytes must be less than MemoryBytes, %d, not %d", g.MemoryBytes, g.FlatBytes)
@@ -133,7 +176,7 @@ func (g *GPUOptions) validate() error {
 // accelerator returns the options in the form of package accelerator.
 func (g *GPUOptions) accelerator() accelerator.Options {
 	return accelerator.Options{
-		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: gpuPolicies[g.Policy].dispatch, StaticCache: g.StaticCache,
+		Devices: g.Devices, MemoryBytes: g.MemoryBytes, Policy: gpuPolicies[g.Policy].dispatch, Layout: gpuLayouts[g.Layout].layout, StaticCache: g.StaticCache,
 		FlatBytes: g.FlatBytes, NoFlat: g.NoFlat, Stream: g.Stream, HostBytes: g.HostBytes,
 		BatchQueries: g.BatchQueries, BatchBytes: g.BatchBytes, BatchDelay: g.BatchDelay,
 	}
@@ -149,7 +192,8 @@ func GPUs() ([]GPUInfo, error) { return accelerator.List() }
 // GPUStats are figures about the GPUs of an Engine since it was opened.
 type GPUStats struct {
 	Devices []GPUDeviceStats
-	NoGPU   string // why no GPU is used; empty when one is
+	Layout  GPULayout // of the GPUs: GPULayoutCopies or GPULayoutRanges
+	NoGPU   string    // why no GPU is used; empty when one is
 
 	// Searches, by which processor answered them, and batches; see package internal/dispatch.
 	Searches accelerator.Searches
@@ -209,6 +253,20 @@ func (e *Engine) openAccelerator() error {
 	return nil
 }
 
+// startAccelerator tells the accelerator how large the index is, and lets it take searches.
+func (e *Engine) startAccelerator() error {
+	st, err := e.index.Stats()
+	if err != nil {
+		return err
+	}
+	postings := uint64(0)
+	for _, f := range st.Fields {
+		postings += f.Postings
+	}
+	e.accelerator.Start(postings)
+	return nil
+}
+
 // closeAccelerator releases the devices. Without an accelerator it does nothing.
 func (e *Engine) closeAccelerator() error {
 	if e.accelerator == nil {
@@ -260,7 +318,7 @@ func (e *Engine) gpuStats() *GPUStats {
 		return &GPUStats{NoGPU: e.noAccelerator.Error()}
 	}
 	st := e.accelerator.Stats()
-	out := &GPUStats{Searches: st.Searches}
+	out := &GPUStats{Layout: GPULayout(st.Layout), Searches: st.Searches}
 	for _, d := range st.Devices {
 		dev := GPUDeviceStats{Info: d.Info, Cache: d.Cache}
 		if d.Lost != nil {

@@ -15,13 +15,24 @@ import (
 
 // TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md). Searches answer as
 // on the CPU, the lists of a log become resident, and those of merged segments are dropped.
-func TestOnGPU(t *testing.T) {
+func TestOnGPU(t *testing.T) { testOnGPU(t, GPULayoutCopies) }
+
+// TestOnGPUs lets several GPUs hold ranges.
+func TestOnGPUs(t *testing.T) {
+	t.Setenv("RIFFLE_EMULATOR_DEVICES", "2") // a machine with GPUs ignores this
+	if infos, err := GPUs(); err != nil || len(infos) < 2 {
+		t.Skip("there are no two GPUs: ", err)
+	}
+	testOnGPU(t, GPULayoutRanges)
+}
+
+func testOnGPU(t *testing.T, layout GPULayout) {
 	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
 		t.Skip(err)
 	}
 	ix := newIndex(t, &Options{
 		GPU: &GPUOptions{
-			Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
+			Layout: layout, Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
 		},
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
@@ -51,7 +62,7 @@ func TestOnGPU(t *testing.T) {
 	caches := func(empty bool) (all listcache.Stats) {
 		st, err := ix.Stats()
 		ix.must(err)
-		if st.GPU.NoGPU != "" || len(st.GPU.Devices) == 0 {
+		if st.GPU.NoGPU != "" || len(st.GPU.Devices) == 0 || st.GPU.Layout != layout {
 			t.Fatalf("%+v", st.GPU)
 		}
 		for _, d := range st.GPU.Devices {

@@ -262,6 +262,7 @@ func TestGPUOptions(t *testing.T) {
 		{GPUOptions{Devices: []int{-1}}, "Devices: -1"},
 		{GPUOptions{MemoryBytes: -1}, "MemoryBytes"},
 		{GPUOptions{Policy: GPUPolicyCPU + 1}, "Policy"},
+		{GPUOptions{Layout: GPULayoutRanges + 1}, "Layout: there is no GPULayout(3)"},
 		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
 		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
 		{GPUOptions{FlatBytes: -1}, "FlatBytes must not be negative, not -1"},
@@ -278,7 +279,7 @@ func TestGPUOptions(t *testing.T) {
 		}
 	}
 	o := (&Options{GPU: &GPUOptions{Policy: GPUPolicyCPU, FlatBytes: 5000}}).String()
-	for _, line := range []string{"gpu.policy=cpu\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n"} {
+	for _, line := range []string{"gpu.policy=cpu\n", "gpu.layout=auto\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n"} {
 		if !strings.Contains(o, line) {
 			t.Errorf("options print as\n%s, without %q", o, line)
 		}

@@ -545,6 +545,7 @@ func (o *Options) String() string {
 		line("gpu.devices", g.Devices)
 		line("gpu.required", g.Required)
 		line("gpu.memory_bytes", g.MemoryBytes)
+		line("gpu.layout", g.Layout)
 		line("gpu.policy", g.Policy)
 		line("gpu.static_cache", g.StaticCache)
 		line("gpu.flat_bytes", g.FlatBytes)

@@ -131,6 +131,8 @@ func (s *Segment) check(terms int) error {
 	switch {
 	case s.Docs > 1<<31:
 		return fmt.Errorf("%d documents, want at most 1<<31", s.Docs)
+	case s.Skip > s.Docs:
+		return fmt.Errorf("%d documents, of which the first %d are not of the plan", s.Docs, s.Skip)
 	case len(s.Terms) != terms:
 		return fmt.Errorf("%d terms for %d weights", len(s.Terms), terms)
 	case s.Accept != nil && len(s.Accept) < (int(s.Docs)+63)/64:

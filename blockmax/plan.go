@@ -32,12 +32,17 @@ type Plan struct {
 	RankWeight uint32 // weight of the static rank; 0 for none
 	After      *Hit   // return only documents that rank after this hit; nil for all. Total ignores it
 	CountAll   bool   // TopK.Total must be exact
+
+	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
+	// a part of the documents. Executors may leave out an OR's documents below it.
+	Least uint32
 }
 
 // A Segment is the part of a plan for one segment.
 type Segment struct {
 	Base   uint32    // global number of local document 0
 	Docs   uint32    // local documents are numbered 0 to Docs-1
+	Skip   uint32    // the first Skip documents are not of the plan, and their postings mean nothing; only GPUs take such plans
 	Terms  []Term    // one per weight; a term the segment lacks has Bounds == nil
 	Sets   []Set     // those that nodes of the tree name; the same number in all segments
 	Fields []Lengths // those that a Combined of the tree names; the same number in all segments

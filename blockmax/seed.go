@@ -6,8 +6,9 @@ package blockmax
 // (Ranges.Peaks), and only those of accepted documents count.
 func (p *Plan) Seed() (need uint32) {
 	if p.After != nil {
-		return 0
+		return p.Least
 	}
+	need = p.Least
 	for t := range p.Weights {
 		need = max(need, p.seedOf(t))
 	}

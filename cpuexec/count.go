@@ -19,7 +19,7 @@ func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 		}
 		defer x.end()
 	}
-	if err := p.Check(); err != nil {
+	if err := check(p); err != nil {
 		return 0, err
 	}
 	r := newRun(ctx, p)
@@ -47,7 +47,7 @@ func (x Parallel) Count(ctx context.Context, p *blockmax.Plan) (int, error) {
 func Matches(ctx context.Context, p *blockmax.Plan, segment int, n *blockmax.Node) ([]uint64, error) {
 	q := *p
 	q.Tree = &blockmax.Node{Filter: []blockmax.Node{*n}} // no score, so weights cannot be too large
-	if err := q.Check(); err != nil {
+	if err := check(&q); err != nil {
 		return nil, err
 	}
 	if segment < 0 || segment >= len(p.Segments) {

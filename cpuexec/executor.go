@@ -99,6 +99,16 @@ func (e Executor) checkPlan(p *blockmax.Plan) error {
 	if e.Algorithm >= algorithms {
 		return fmt.Errorf("cpuexec: there is no %v", e.Algorithm)
 	}
+	return check(p)
+}
+
+// check returns an error for a plan that the CPU cannot run.
+func check(p *blockmax.Plan) error {
+	for i := range p.Segments {
+		if p.Segments[i].Skip > 0 {
+			return fmt.Errorf("cpuexec: segment %d is a part of one, for a GPU", i)
+		}
+	}
 	return p.Check()
 }
 

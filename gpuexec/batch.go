@@ -223,7 +223,7 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 	tiles := b.shape.tiles(seg.Docs)
 	*d = devPart{
 		accept: column(&b.placed, seg.Accept), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
-		segment: uint32(pt.segment), base: seg.Base, docs: seg.Docs, way: pt.way,
+		skip: seg.Skip, base: seg.Base, docs: seg.Docs, way: pt.way,
 		tiles: tiles, firstTile: b.work.tiles, firstGroup: b.work.groups,
 	}
 	if seg.Rank != nil && p.RankWeight > 0 {

@@ -104,6 +104,12 @@
 // computes where the other waits. The data that stays on the device (residents.go) is
 // records, not flat postings.
 //
+// # Several devices
+//
+// Package partition lets several executors hold an index together: each gets plans over parts of
+// segments. The first documents of a part (blockmax.Segment.Skip) are not of the plan, since some
+// postings there mean nothing. Kernels do not visit their tiles.
+//
 // # The papers' own methods
 //
 // Two methods serve for comparison with tiles. Huang 2017's ranges (gpuexec/baselines/ranges.cu)

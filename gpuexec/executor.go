@@ -239,6 +239,17 @@ const minBatchBytes = 4 << 20
 // again.
 func (x *Executor) Cache() *listcache.Cache { return x.cache }
 
+// Room is about how many postings can stay on the device: as flat postings, of some 4.5 bytes, and in
+// the blocks of the list cache or, with Stream, in records, at some 1.4 bytes a posting with their
+// directories.
+func (x *Executor) Room() uint64 {
+	blocks := x.cache.Stats().Bytes
+	if x.options.Stream {
+		blocks = int64(x.windows.residents.rows) * rowBytes
+	}
+	return uint64(blocks)*10/14 + uint64(x.flats.rows)*rowBytes*10/45
+}
+
 // Name identifies the executor: "gpu/maxscore".
 func (x *Executor) Name() string {
 	if x.options.Algorithm == Auto {
@@ -484,6 +495,9 @@ func (x *Executor) Resident(key uint64) int64 {
 	}
 	return x.cache.Resident(key)
 }
+
+// TileDocs is the number of documents in a tile of the device.
+func (x *Executor) TileDocs() uint32 { return 1 << x.shape.TileShift }
 
 // Lost is why the device can no longer be used, or nil.
 func (x *Executor) Lost() error { return x.dev.Lost() }

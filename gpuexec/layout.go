@@ -117,9 +117,9 @@ type devNode struct {
 const nodeBytes = int(unsafe.Sizeof(devNode{}))
 
 type devPart struct {
-	accept, rank, rankTile, tail, terms        uint64
-	termCount, query, segment, base, docs, way uint32
-	tiles, firstTile, groups, firstGroup       uint32
+	accept, rank, rankTile, tail, terms     uint64
+	termCount, query, skip, base, docs, way uint32
+	tiles, firstTile, groups, firstGroup    uint32
 }
 
 type devQuery struct {

@@ -31,7 +31,25 @@ func (x *Executor) check(p *Plan) error {
 			return err
 		}
 	}
+	if err := x.checkSkips(p); err != nil {
+		return err
+	}
 	return completeNorms(p)
+}
+
+// checkSkips checks the documents to skip.
+func (x *Executor) checkSkips(p *Plan) error {
+	for i := range p.Segments {
+		switch skip := p.Segments[i].Skip; {
+		case skip%x.TileDocs() != 0:
+			return fmt.Errorf("gpuexec: %d documents to skip, not whole tiles", skip)
+		case skip > 0 && x.options.Algorithm.byRanges():
+			return fmt.Errorf("gpuexec: %v does not skip documents", x.options.Algorithm)
+		case skip > 0 && p.Tree != nil:
+			return errors.New("gpuexec: a boolean tree over a part of a segment")
+		}
+	}
+	return nil
 }
 
 // completeNorms checks all norms of the lists: the device gets whole columns. An engine with a device

@@ -80,8 +80,8 @@ func refused(p *Plan, why error) Answer {
 func (a *Answer) openAll(p *Plan) {
 	a.Partial = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true}}
 	for s := range p.Segments {
-		if docs := p.Segments[s].Docs; docs > 0 {
-			a.Open = append(a.Open, blockmax.Span{Segment: s, To: docs})
+		if seg := &p.Segments[s]; seg.Docs > seg.Skip {
+			a.Open = append(a.Open, blockmax.Span{Segment: s, From: seg.Skip, To: seg.Docs})
 		}
 	}
 }
@@ -182,8 +182,9 @@ func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
 	widened := false
 	for i := range spans {
 		s := &spans[i]
-		docs := p.Segments[s.Segment].Docs
-		from, to := s.From&^(blockmax.TileDocs-1), min(docs, (s.To+blockmax.TileDocs-1)&^(blockmax.TileDocs-1))
+		seg := &p.Segments[s.Segment]
+		// An AND led by a block may have to do with documents to skip.
+		from, to := max(seg.Skip, s.From&^(blockmax.TileDocs-1)), min(seg.Docs, (s.To+blockmax.TileDocs-1)&^(blockmax.TileDocs-1))
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
@@ -195,6 +196,9 @@ func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
 		return cmp.Or(cmp.Compare(x.Segment, y.Segment), cmp.Compare(x.From, y.From))
 	})
 	for _, s := range spans {
+		if s.From >= s.To {
+			continue
+		}
 		if n := len(a.Open); n > 0 && a.Open[n-1].Segment == s.Segment && a.Open[n-1].To >= s.From {
 			a.Open[n-1].To = max(a.Open[n-1].To, s.To)
 		} else {

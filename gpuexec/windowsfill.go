@@ -363,7 +363,7 @@ func (b *batch) fillSceneParts(window, at int, parts []devPart, terms uint64, fi
 		d := &parts[q.from*b.windowed.most+at*(q.to-q.from)+i-q.from]
 		*d = devPart{
 			terms: terms + uint64(pt.from)*uint64(unsafe.Sizeof(devTerm{})), termCount: uint32(pt.to - pt.from), query: uint32(pt.query),
-			segment: uint32(pt.segment), base: seg.Base + from, way: pt.way, firstTile: firstTile,
+			skip: seg.Skip - min(seg.Skip, from), base: seg.Base + from, way: pt.way, firstTile: firstTile,
 		}
 		if from >= seg.Docs {
 			continue

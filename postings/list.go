@@ -76,6 +76,8 @@ type List struct {
 
 	onDemand *onDemand // extents of the directory; nil when all have been read
 
+	parted *parted // of a Part
+
 	positions        positionSource // nil for a list without
 	fetchedPositions atomic.Int64   // part of fetched
 }
@@ -205,6 +207,9 @@ func (l *List) Freqs(b int, dst *[BlockSize]uint32) (n int, err error) {
 func (l *List) Payload(b int) ([]byte, error) {
 	c := l.chunk(b)
 	if c == nil {
+		if l.parted != nil {
+			return l.parted.payload(l, b)
+		}
 		var err error
 		if c, err = l.loadBlock(b); err != nil {
 			return nil, err
@@ -262,6 +267,9 @@ func (l *List) before(b int) uint32 {
 
 // loadBlock gets the rows of block b.
 func (l *List) loadBlock(b int) (*chunk, error) {
+	if l.parted != nil {
+		return l.parted.block(l, b)
+	}
 	if l.coded != nil {
 		return l.decodeBlock(b)
 	}

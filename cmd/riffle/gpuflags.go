@@ -15,6 +15,7 @@ type gpuFlags struct {
 	devices    []int
 	memory     byteSize
 	policy     choice[riffle.GPUPolicy]
+	layout     choice[riffle.GPULayout]
 	static     bool
 	flatBytes  byteSize
 	noFlat     bool
@@ -31,6 +32,9 @@ func (g *gpuFlags) declare(c *cobra.Command) {
 	g.policy = choice[riffle.GPUPolicy]{text: "auto", parse: riffle.ParseGPUPolicy,
 		names: []string{"auto", "gpu", "cpu"}}
 	g.policy.declare(c, "gpu-policy", "which searches go to a GPU")
+	g.layout = choice[riffle.GPULayout]{text: "auto", parse: riffle.ParseGPULayout,
+		names: []string{"auto", "copies", "ranges"}}
+	g.layout.declare(c, "gpu-layout", "how several GPUs hold the index")
 	f.BoolVar(&g.static, "gpu-static", false, "keep what a log has put there, and nothing else")
 	f.Var(&g.flatBytes, "gpu-flat-bytes", "memory for lists as flat postings, which are scored fastest; 0 is a quarter of all")
 	f.BoolVar(&g.noFlat, "gpu-no-flat", false, "keep no flat postings, and leave that memory to blocks")
@@ -52,7 +56,7 @@ func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 		return nil
 	}
 	return &riffle.GPUOptions{
-		Devices: g.devices, Required: on == riffle.ProcessorGPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, StaticCache: g.static,
+		Devices: g.devices, Required: on == riffle.ProcessorGPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, Layout: g.layout.value, StaticCache: g.static,
 		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream,
 		BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
 	}

@@ -190,7 +190,7 @@ struct Part {
   Pointer<const Term> terms;
   uint32_t term_count;
   uint32_t query;
-  uint32_t segment;     // of the plan, for the host
+  uint32_t skip;        // its first documents, whole tiles, which are not of the plan: their postings mean nothing
   uint32_t base;        // global number of document 0
   uint32_t docs;
   uint32_t way;         // by_or_tiles, ...
@@ -430,7 +430,7 @@ AT(Part, tail, 24);
 AT(Part, terms, 32);
 AT(Part, term_count, 40);
 AT(Part, query, 44);
-AT(Part, segment, 48);
+AT(Part, skip, 48);
 AT(Part, base, 52);
 AT(Part, docs, 56);
 AT(Part, way, 60);

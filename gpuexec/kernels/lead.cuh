@@ -114,7 +114,7 @@ __device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) {
     f.score[j] = 0;
-    if (4 * lane + j < k.n && accepts(part, f.doc[j])) f.alive |= 1u << j;
+    if (4 * lane + j < k.n && f.doc[j] >= part.skip && accepts(part, f.doc[j])) f.alive |= 1u << j;
   }
   for (uint32_t t = 1; t < part.term_count; t++) {
     const Term &term = part.terms[t];

@@ -31,6 +31,11 @@ __device__ __forceinline__ uint32_t bound_tile(const Batch &b, const Part &part,
   return min(sum + rank_bound(part, q.rank_weight, lo, hi), tail_bound(part, lo));
 }
 
+// Whether the part has the tile.
+__device__ __forceinline__ bool is_tile_of(const Batch &b, const Part &part, uint32_t tile) {
+  return tile < part.tiles && tile >= part.skip >> b.tile_shift;
+}
+
 // Whether it is the turn of the part.
 __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) {
   return part.way == (b.and_pass ? by_and_tiles : by_or_tiles);
@@ -153,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
     const Query &q = b.queries[part.query];
-    bool mine = base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
+    bool mine = base + lane < all && is_tile_of(b, part, tile) && goes_by_tiles(b, part);
     if (mine && !q.by_strips) note_bound(b, part, tile, bound_tile(b, part, q, tile));
     for (uint32_t rest = __ballot_sync(all_lanes, mine && q.by_strips); rest; rest &= rest - 1) {
       uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
@@ -281,7 +286,7 @@ __device__ __forceinline__ void queue_all(const Batch &b) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
     const Query &q = b.queries[part.query];
-    bool wanted = lane < each && base + lane < all && tile < part.tiles && goes_by_tiles(b, part);
+    bool wanted = lane < each && base + lane < all && is_tile_of(b, part, tile) && goes_by_tiles(b, part);
     if (wanted) {
       State &s = b.states[part.query];
       uint32_t bound = b.tile_bounds[part.first_tile + tile];

@@ -21,6 +21,10 @@ type Accelerator interface {
 	// Name identifies what runs a search, such as "gpu/maxscore".
 	Name() string
 
+	// Start begins to take searches, of an index with so many postings, which may choose the layout.
+	// Nothing but Drop and Close is called before.
+	Start(postings uint64)
+
 	// Appetite is the number of concurrent searches that keeps the accelerator busy.
 	Appetite() int
 
@@ -65,6 +69,7 @@ const (
 // Stats are figures about an Accelerator.
 type Stats struct {
 	Devices  []DeviceStats
+	Layout   Layout // of the devices: Copies or Ranges
 	Searches Searches
 }
 

@@ -37,12 +37,26 @@ var ErrLate = dispatch.ErrLate
 // why.
 func List() ([]Info, error) { return device.List() }
 
+// A Layout says how several devices hold an index.
+type Layout uint8
+
+const (
+	AutoLayout Layout = iota // Ranges if the lists do not fit into the memory of one device, otherwise Copies
+	Copies                   // each device has any list and answers whole searches
+	Ranges                   // each device has a range of documents of all lists and answers its part of every search
+)
+
+var layoutNames = [...]string{"auto", "copies", "ranges"}
+
+func (l Layout) String() string { return layoutNames[l] }
+
 // Options are those of riffle.GPUOptions, those that an Engine adds, and those that only tests set:
 // Prune, and other policies.
 type Options struct {
 	Devices      []int // nil for all
 	MemoryBytes  int64
 	Policy       Policy
+	Layout       Layout
 	StaticCache  bool
 	Prune        bool // the CPU completes what a list lacks on a device; no copies for a batch
 	FlatBytes    int64

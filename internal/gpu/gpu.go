@@ -2,6 +2,9 @@
 // each an executor with its list cache (gpuexec), and puts a dispatcher in front of them
 // (internal/dispatch).
 //
+// Several devices hold copies of lists, each answering whole batches, or ranges of documents
+// (gpuexec/partition), which the dispatcher sees as one device.
+//
 // It knows plans, devices and their memory. It must not know what a document, a query or a view of
 // the index is, nor what a segment is beyond the key of a list.
 package gpu
@@ -12,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/gpuexec/partition"
 	"github.com/riffle-search/riffle/internal/accelerator"
 	"github.com/riffle-search/riffle/internal/dispatch"
 )
@@ -23,6 +27,8 @@ type Accelerator struct {
 	prune     bool // the CPU completes what lists lack
 	devices   []*device.Device
 	executors []*gpuexec.Executor
+	options   accelerator.Options
+	set       *partition.Set // of the executors, if they hold ranges of documents
 }
 
 // batchesUnderWay is how many batches an executor works on at a time.
@@ -43,17 +49,48 @@ func Open(o accelerator.Options) (accelerator.Accelerator, error) {
 	if len(numbers) == 0 {
 		return nil, device.ErrNoDevice
 	}
-	a := new(Accelerator)
-	var executors []dispatch.Device
+	a := &Accelerator{options: o}
 	for _, n := range numbers {
 		if err := a.open(n, &o); err != nil {
 			_ = a.closeDevices() // err is more informative
 			return nil, err
 		}
-		executors = append(executors, a.executors[len(a.executors)-1])
 	}
-	a.begin(o, a.executors[0].Name(), executors)
 	return a, nil
+}
+
+// Start implements accelerator.Accelerator.
+func (a *Accelerator) Start(postings uint64) {
+	if a.Dispatcher != nil {
+		return
+	}
+	o, n := a.options, len(a.executors)
+	if n == 1 || o.Layout == accelerator.Copies || o.Layout == accelerator.AutoLayout && postings <= a.room() {
+		var devices []dispatch.Device
+		for _, x := range a.executors {
+			devices = append(devices, x)
+		}
+		a.begin(o, a.executors[0].Name(), devices)
+		return
+	}
+	var devices []partition.Device
+	for _, x := range a.executors {
+		devices = append(devices, x)
+	}
+	a.set = partition.New(devices, partition.Options{TileDocs: a.executors[0].TileDocs(), Failed: o.Failed})
+	// The dispatcher reserves a core for the one device that it sees, and lets a batch bring as much as
+	// fits on one.
+	o.Failed, o.Cores, o.BatchBytes = nil, max(1, o.Cores-(n-1)), o.BatchBytes*int64(n)
+	a.begin(o, a.executors[0].Name(), []dispatch.Device{a.set})
+}
+
+// room is how many postings can stay on each device.
+func (a *Accelerator) room() uint64 {
+	least := a.executors[0].Room()
+	for _, x := range a.executors[1:] {
+		least = min(least, x.Room())
+	}
+	return least
 }
 
 // Over makes an Accelerator of open devices, such as those of tests.
@@ -103,11 +140,19 @@ func (a *Accelerator) Drop(gone func(key uint64) bool) {
 	for _, x := range a.executors {
 		x.Cache().Drop(gone)
 	}
+	if a.set != nil {
+		a.set.Drop(gone)
+	}
 }
 
 // Stats implements accelerator.Accelerator.
 func (a *Accelerator) Stats() accelerator.Stats {
-	s := accelerator.Stats{Searches: a.Dispatcher.Stats()}
+	s := accelerator.Stats{Layout: accelerator.Copies, Searches: a.Dispatcher.Stats()}
+	if a.set != nil {
+		s.Layout = accelerator.Ranges
+		s.Searches.FailedBatches += a.set.FailedBatches()
+		s.Searches.LostDevices = a.set.LostDevices()
+	}
 	for i, dev := range a.devices {
 		s.Devices = append(s.Devices, accelerator.DeviceStats{Info: dev.Info(), Lost: dev.Lost(), Cache: a.executors[i].Cache().Stats()})
 	}
@@ -116,7 +161,9 @@ func (a *Accelerator) Stats() accelerator.Stats {
 
 // Close implements accelerator.Accelerator.
 func (a *Accelerator) Close() error {
-	a.Dispatcher.Close()
+	if a.Dispatcher != nil {
+		a.Dispatcher.Close()
+	}
 	return a.closeDevices()
 }
 

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/demand"
@@ -54,11 +55,25 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 	case mode == blockmax.Or:
 		need = q.Plan.Seed()
 	}
+	parts, err := a.parts(q.Plan)
+	if err != nil {
+		return nil // the devices refuse it
+	}
 	var f demand.Finder
-	for _, x := range a.executors {
-		x.Count(&f, q.Plan, mode, need)
+	for i, x := range a.executors {
+		if parts[i] != nil {
+			x.Count(&f, parts[i], mode, need)
+		}
 	}
 	return nil
+}
+
+// parts returns what each device is asked for a plan, nil for nothing.
+func (a *Accelerator) parts(p *dispatch.Plan) ([]*dispatch.Plan, error) {
+	if a.set != nil {
+		return a.set.Parts(p)
+	}
+	return slices.Repeat([]*dispatch.Plan{p}, len(a.executors)), nil
 }
 
 // finalNeed runs a query on the CPU. It returns how its answer was found, and the score of the last
@@ -87,6 +102,10 @@ func (a *Accelerator) runOnAll(ctx context.Context, from, to int, query func(int
 		}
 		defer done()
 		plans = append(plans, q.Plan)
+	}
+	if a.set != nil {
+		_, err := a.set.Partials(ctx, plans)
+		return err
 	}
 	for _, x := range a.executors {
 		if _, err := x.Partials(ctx, plans); err != nil {
