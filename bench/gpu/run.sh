@@ -18,6 +18,8 @@
 #   cache      3 min  caches by size, policy and λ (Wang 2017)
 #   stream     2 min  memory smaller than the lists (OR and AND, by share and batch), and where the time of kernels goes; STREAM_FLAGS for more flags
 #   huang      5 min  P of ranges, which take a second for 200 queries; policies 15 s: LBD and others; devices 30 s: several GPUs (Huang 2017)
+#   ranges     6 min  with n GPUs, two at least, and the same memory of each: an index that fits into one, on one, as copies and as ranges, and
+#                     one n times as large, as ranges and as copies (wants DOCS of a GPU's share: n times as many must fit into main memory)
 #   latency    30 s   p50 and p99 by rate of arrival
 #   auto       90 s   policies cpu, gpu and auto at the same loads
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
@@ -228,7 +230,7 @@ KERNELS
 }
 
 # Whether a part works on the generated collection.
-generates() { case $1 in or | and | andor | cache | huang | policies | devices | latency | auto | cores | strips) ;; *) return 1 ;; esac; }
+generates() { case $1 in or | and | andor | cache | huang | policies | devices | ranges | latency | auto | cores | strips) ;; *) return 1 ;; esac; }
 
 parts() {
   local part failed= began generated
@@ -264,6 +266,7 @@ dry() {
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
   "$0" info tests decode stream or and andor cache huang policies devices latency auto cores strips sanitizer ncu
+  RIFFLE_EMULATOR_DEVICES=2 "$0" ranges
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"
 }

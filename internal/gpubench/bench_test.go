@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,36 @@ func TestParts(t *testing.T) {
 	tables, err := os.ReadFile(filepath.Join(out, "tables.md"))
 	if err != nil || !strings.Contains(string(tables), "| or k=10 cpu/auto | ") || !strings.Contains(string(tables), "| and k=10, after seeds | ") {
 		t.Errorf("tables are %q, %v", tables, err)
+	}
+}
+
+// TestRanges runs the part that wants two GPUs, and its large index.
+func TestRanges(t *testing.T) {
+	t.Setenv("RIFFLE_EMULATOR_DEVICES", "2") // a machine with GPUs ignores this
+	if gpus, err := device.List(); err != nil || len(gpus) < 2 {
+		t.Skip("there are no two GPUs: ", err)
+	}
+	out := t.TempDir()
+	args := append(append([]string{"-out", out}, tiny...), "-docs", "10000", "-queries", "12", "-batch", "4", "ranges")
+	if err := command(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]int{}
+	for _, line := range lines(t, out) {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		names[r.Name]++
+		share := slices.IndexFunc(r.Figures, func(f figure) bool { return f.Name == "share" })
+		if (share >= 0) != strings.HasPrefix(strings.SplitN(r.Name, ", ", 2)[1], "2 GPUs") {
+			t.Errorf("%s: %s", r.Name, line)
+		}
+	}
+	for name, want := range map[string]int{"or k=10, 1 GPU": 1, "or k=10, 2 GPUs, ranges": 2, "and k=10, 2 GPUs, copies": 2} {
+		if names[name] != want {
+			t.Errorf("%d measurements of %s, want %d; all are %v", names[name], name, want, names)
+		}
 	}
 }
 

@@ -61,10 +61,14 @@ func (s *station) askOn(b *bench, r *reference, i int, on dispatch.Side) error {
 	return r.check(i, &a.TopK)
 }
 
-// load has as many clients as the station's Appetite wait for answers, for a time. It returns
-// queries a second.
+// load has clients wait for answers, for a time. It returns queries a second.
 func (s *station) load(b *bench, r *reference, length time.Duration) (float64, error) {
 	return load(b.clients, len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
+}
+
+// loadAll does so with enough clients for all devices to have full batches.
+func (s *station) loadAll(b *bench, r *reference, length time.Duration) (float64, error) {
+	return load(max(b.clients, s.Appetite()), len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
 }
 
 // load has clients send queries from 0 on, each client one after another, cyclically, for a time.
@@ -89,8 +93,8 @@ func load(clients, queries int, length time.Duration, ask func(i int) error) (fl
 	return float64(next.Load()) / time.Since(start).Seconds(), first
 }
 
-// loaded warms a station up, measures it, and reports where queries ran.
-func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
+// loaded warms a station up, measures it by run (load or loadAll), and reports where queries ran.
+func (b *bench) loaded(devices int, o dispatch.Options, run func(*station, *bench, *reference, time.Duration) (float64, error)) ([]figure, error) {
 	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
 	if err != nil {
 		return nil, err
@@ -99,11 +103,11 @@ func (b *bench) loaded(devices int, o dispatch.Options) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.load(b, r, b.seconds/2)
+	_, err = run(s, b, r, b.seconds/2)
 	before := s.Stats()
 	rate := 0.0
 	if err == nil {
-		rate, err = s.load(b, r, b.seconds)
+		rate, err = run(s, b, r, b.seconds)
 	}
 	after := s.Stats()
 	if err = errors.Join(err, s.close()); err != nil {
@@ -126,7 +130,7 @@ func (b *bench) policies() error {
 		dispatch.Devices, dispatch.Processors, dispatch.Halves, dispatch.LBD, dispatch.Long, dispatch.Groups, dispatch.Auto,
 	} {
 		err := b.measure("policies", p.String(), func() ([]figure, error) {
-			return b.loaded(1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]})
+			return b.loaded(1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]}, (*station).load)
 		})
 		if err != nil {
 			return err
@@ -135,7 +139,7 @@ func (b *bench) policies() error {
 	// Thresholds of LBD: Huang's figure of 30,000 blocks is for other lists and kernels.
 	for _, blocks := range []int{100, 1000, 10_000, 100_000} {
 		err := b.measure("policies", fmt.Sprintf("%v, S=%d blocks", dispatch.LBD, blocks), func() ([]figure, error) {
-			return b.loaded(1, dispatch.Options{Policy: dispatch.LBD, Threshold: blocks, MaxCount: b.batch[len(b.batch)-1]})
+			return b.loaded(1, dispatch.Options{Policy: dispatch.LBD, Threshold: blocks, MaxCount: b.batch[len(b.batch)-1]}, (*station).load)
 		})
 		if err != nil {
 			return err
@@ -151,7 +155,7 @@ func (b *bench) devices() error {
 			break
 		}
 		err := b.measure("devices", fmt.Sprintf("%d GPUs", n), func() ([]figure, error) {
-			return b.loaded(n, dispatch.Options{Policy: dispatch.Devices, MaxCount: cmp.Or(b.batch[len(b.batch)-1], 1)})
+			return b.loaded(n, dispatch.Options{Policy: dispatch.Devices, MaxCount: cmp.Or(b.batch[len(b.batch)-1], 1)}, (*station).loadAll)
 		})
 		if err != nil {
 			return err

@@ -13,6 +13,9 @@
 //	huang          threads a query, P, of the ranges of Huang 2017 (tables 1 and 2)
 //	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
+//	ranges         the same memory of all GPUs of the machine, two at least: an index that fits into
+//	               one, on one, as copies and as ranges, and one as many times as large as ranges and
+//	               copies, OR and AND
 //	latency        time of queries by rate of arrival (Poisson) and delay of batches; GPU, CPU, and
 //	               auto
 //	auto           the policies cpu, gpu and auto at the same loads, from one query at a time to
@@ -224,7 +227,7 @@ var parts = map[string]func(*bench) error{
 	"or":    func(b *bench) error { return b.mode(blockmax.Or) },
 	"and":   func(b *bench) error { return b.mode(blockmax.And) },
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
-	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices,
+	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
 	"latency": (*bench).latency, "auto": (*bench).autos, "codecs": (*bench).codecs, "cores": (*bench).sharings,
 	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping,
 }
