@@ -44,7 +44,7 @@ func TestNewerValues(t *testing.T) {
 		change func(*store.Store) error
 		want   string
 	}{
-		{"schema", meta("schema", `{"version":4,"synonyms":{"car":["auto"]}}`), "schema of version 4; "},
+		{"schema", meta("schema", `{"version":5,"synonyms":{"car":["auto"]}}`), "schema of version 5; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
 		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
 		{"index info", func(s *store.Store) error {
