@@ -307,16 +307,30 @@ func TestOneIsLost(t *testing.T) {
 
 // TestClose: the CPU answers waiting queries, and later ones.
 func TestClose(t *testing.T) {
-	d := start(t, Options{Policy: Devices, Delay: time.Hour}, newFake())
+	f := newFake()
+	f.hold, f.began = make(chan struct{}, 1), make(chan struct{}, 1)
+	d := start(t, Options{Policy: Devices, Delay: time.Hour, Depth: 1}, f)
 	q := Query{Plan: somePlan(t, 0), CPU: cpuexec.Executor{}}
-	tk, err := d.Submit(q)
+	running, err := d.Submit(q) // an idle device takes it at once
 	if err != nil {
 		t.Fatal(err)
 	}
+	<-f.began
+	waiting, err := d.Submit(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var closing sync.WaitGroup
+	closing.Go(d.Close)
+	<-d.stop
+	f.hold <- struct{}{}
+	closing.Wait()
 	d.Close()
-	d.Close()
-	if a, err := tk.Wait(t.Context()); err != nil || a.By != OnCPU {
-		t.Errorf("by %v, %v", a.By, err)
+	if a, err := running.Wait(t.Context()); err != nil || a.By != OnGPU {
+		t.Errorf("one under way: by %v, %v", a.By, err)
+	}
+	if a, err := waiting.Wait(t.Context()); err != nil || a.By != OnCPU {
+		t.Errorf("one that waited: by %v, %v", a.By, err)
 	}
 	if a, err := d.TopK(t.Context(), q); err != nil || a.By != OnCPU {
 		t.Errorf("by %v, %v", a.By, err)
