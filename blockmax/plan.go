@@ -32,6 +32,7 @@ type Plan struct {
 	RankWeight uint32 // weight of the static rank; 0 for none
 	After      *Hit   // return only documents that rank after this hit; nil for all. Total ignores it
 	CountAll   bool   // TopK.Total must be exact
+	OnlyTotal  bool   // with CountAll: nothing else is wanted, so executors may return no hits
 
 	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
 	// a part of the documents. Executors may leave out an OR's documents below it.

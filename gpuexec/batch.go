@@ -23,6 +23,8 @@ type batch struct {
 	settles   bool // some plans have mode AndOr
 	lists     lists
 	trees     compiler
+	stepper   stepper
+	count     counting
 
 	lookup     lookup
 	staging    staging
@@ -82,6 +84,7 @@ const (
 // forget drops references to the caller's data.
 func (b *batch) forget() {
 	clear(b.queries)
+	b.stepper.plan = nil
 	b.placed.forget()
 	b.lookup.forget()
 	clear(b.flat.lists)
@@ -96,6 +99,8 @@ func (b *batch) begin() {
 	b.work = work{}
 	b.lists.begin()
 	b.trees.begin()
+	b.stepper.begin()
+	b.count.begin()
 	b.staging.begin()
 	b.placed.begin(&b.staging)
 	b.flat.begin()
@@ -126,6 +131,7 @@ func (b *batch) fill() bool {
 	if b.algorithm.byRanges() {
 		b.common.heaps = s.keep(8 * b.kMost * b.shape.RangeThreads * b.shape.rangeBlocks(len(b.queries)))
 	}
+	b.putCounts(&b.common)
 	b.fillPasses()
 	if s.full || b.roomFor(0) > s.free() || // lists are copied as far as they fit
 		b.results.bytes > b.resultRoom || uint64(b.work.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
@@ -171,7 +177,7 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 	s := &b.staging
 	devQueries, queries := put[devQuery](s, len(b.queries))
 	states, at := put[devState](s, len(b.queries))
-	nodes := putAll(s, b.trees.nodes)
+	nodes, steps := putAll(s, b.trees.nodes), putAll(s, b.stepper.steps)
 	b.states = span{at, len(states) * int(unsafe.Sizeof(devState{}))}
 	for i := range b.queries {
 		q := &b.queries[i]
@@ -192,7 +198,10 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		if q.byStrips {
 			d.byStrips = 1
 		}
-		if q.plan.Tree != nil {
+		switch {
+		case q.counted:
+			d.steps, d.stepCount = steps+uint64(q.steps[0])*uint64(stepBytes), uint32(q.steps[1]-q.steps[0])
+		case q.plan.Tree != nil:
 			b.putTree(d, q, nodes)
 		}
 		if d.counts != 0 {
@@ -231,6 +240,9 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 	}
 	if seg.Tail != nil && b.algorithm.prunes() {
 		d.tail = column(&b.placed, seg.Tail)
+	}
+	if pt.way == byCounting {
+		return // its tiles have no bounds
 	}
 	b.work.tiles += tiles
 	switch pt.way {

@@ -34,6 +34,7 @@
 //	tree_strips   does the same for boolean trees
 //	queue_tiles   queues the tiles that can still win, and which parts of them
 //	or_strips, or_flat, or_maxscore   score these
+//	count_matches counts, for plans of which only the total is wanted, by bits of documents
 //	top_k         sorts the best keys of each query
 //	flatten       makes newly resident lists flat, for the following batches
 //
@@ -146,6 +147,7 @@
 //	residents.go      records of them that stay on the device
 //	columns.go        resident length codes and the like
 //	trees.go          boolean trees as masks
+//	counts.go         plans of which only the total is wanted, as steps on rows of bits
 //	launch.go         which kernels run, in which order
 //	results.go        what comes back
 //	times.go          where the time goes

@@ -54,3 +54,13 @@ func (x *Executor) FlatLists() (n int) {
 	x.flats.keys.Range(func(any, any) bool { n++; return true })
 	return n
 }
+
+// CountUnits is how many units of work the last batches had of plans that are counted.
+func (x *Executor) CountUnits() (n uint32) {
+	for range slots {
+		s := <-x.free
+		n += s.batch.common.countUnits
+		x.free <- s
+	}
+	return n
+}

@@ -26,7 +26,7 @@ func (x *Executor) load(q *device.Queue) {
 	none := func(*batch) int { return 0 }
 	pool := func(b *batch) int { return 8 * b.poolRoom }
 	tile := func(b *batch) int { return x.shape.tileShared(b.tileRoom, b.listsMost) }
-	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, listsMost: maxTerms}
+	largest := &batch{tileRoom: 2*maxK + leastRoom, poolRoom: maxPoolRoom, listsMost: maxTerms, count: counting{slots: countSlotsMost}}
 	plan, flatten, strips, windows := q.Load(ptx("plan")), q.Load(ptx("flatten")), q.Load(ptx("strips")), q.Load(ptx("windows"))
 	type entry struct {
 		name    string
@@ -46,6 +46,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"flatten_slices", windows, besideThreads, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
 		{"tree_strips", q.Load(ptx("tree_strips")), stripThreads, func(*batch) int { return x.shape.treeShared() }},
+		{"count_matches", q.Load(ptx("count_matches")), countThreads, func(b *batch) int { return x.shape.countShared(b.count.slots) }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"bound_tiles", plan, 256, none},
@@ -147,6 +148,9 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 		x.byRanges(q, s)
 	} else {
 		x.byTiles(q, s)
+	}
+	if c := &b.common; c.countUnits > 0 {
+		x.launch(q, s, "count_matches", orRest, (int(c.countUnits)*32+countThreads-1)/countThreads)
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
 	if len(b.flat.structs) > 0 { // for the following batches

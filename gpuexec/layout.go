@@ -27,6 +27,20 @@ const (
 	byOrTiles uint32 = iota
 	byAndTiles
 	byLeadBlocks
+	byCounting
+)
+
+// What a step of counting does.
+const (
+	countOr uint32 = iota
+	countAnd
+	countNot
+	countFill
+	countOrSlot
+	countAndSlot
+	countNotSlot
+	countAdd
+	countLeast
 )
 
 // Which bounds kernels use.
@@ -114,7 +128,14 @@ type devNode struct {
 	least, constant uint32
 }
 
-const nodeBytes = int(unsafe.Sizeof(devNode{}))
+const (
+	nodeBytes = int(unsafe.Sizeof(devNode{}))
+	stepBytes = int(unsafe.Sizeof(devStep{}))
+)
+
+type devStep struct {
+	op, slot, from, bits, least uint32
+}
 
 type devPart struct {
 	accept, rank, rankTile, tail, terms     uint64
@@ -128,7 +149,8 @@ type devQuery struct {
 	partCount, k, mode, bounds, rankWeight, byStrips uint32
 	wholeStrips, room, lowest, rangeShift            uint32
 	nodeCount, constants                             uint32
-	nodes, scoring                                   uint64
+	nodes, scoring, steps                            uint64
+	stepCount, unused                                uint32
 }
 
 type devState struct {
@@ -159,4 +181,7 @@ type devBatch struct {
 	queryCount, partCount, moveCount, groupCount, tilesMost, tileShift                                                     uint32
 	unresolvedRoom, tileRoom, poolRoom, heapRoom, listCount, blockCount                                                    uint32
 	andPass, rangeAlgorithm, listRoom, stagedFrom, flatteningCount, marks                                                  uint32
+
+	countParts                                       uint64
+	countPartCount, countUnits, countRun, countSlots uint32
 }

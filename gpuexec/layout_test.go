@@ -14,7 +14,7 @@ import (
 func TestLayout(t *testing.T) {
 	types := map[string]reflect.Type{
 		"Extent": reflect.TypeFor[devExtent](), "Head": reflect.TypeFor[devHead](), "List": reflect.TypeFor[devList](), "Flattening": reflect.TypeFor[devFlattening](),
-		"Table": reflect.TypeFor[devTable](), "Term": reflect.TypeFor[devTerm](), "Node": reflect.TypeFor[devNode](), "Part": reflect.TypeFor[devPart](),
+		"Table": reflect.TypeFor[devTable](), "Term": reflect.TypeFor[devTerm](), "Node": reflect.TypeFor[devNode](), "Step": reflect.TypeFor[devStep](), "Part": reflect.TypeFor[devPart](),
 		"Query": reflect.TypeFor[devQuery](), "State": reflect.TypeFor[devState](), "Item": reflect.TypeFor[devItem](),
 		"Queue": reflect.TypeFor[devQueue](), "Range": reflect.TypeFor[devRange](), "Move": reflect.TypeFor[devMove](),
 		"Slice": reflect.TypeFor[devSlice](), "Fetch": reflect.TypeFor[devFetch](), "Piece": reflect.TypeFor[devPiece](), "Window": reflect.TypeFor[devWindow](),

@@ -80,7 +80,9 @@ type query struct {
 	blocks   int64        // of all lists of all passes
 	need     uint32       // of an OR: a lower bound on the score of the answer's last hit
 	byStrips bool         // kernels/strips.cu scores its tiles
-	tree     compiledTree // of a plan with a tree
+	tree     compiledTree // of a plan with a tree that is scored
+	counted  bool         // kernels/count_matches.cu counts what matches, and nothing is scored
+	steps    [2]int       // of that: a range in the batch's stepper
 	// Whether it would go by strips if its lists had not changed. The extents that matter were then
 	// not determined.
 	expected bool
@@ -98,7 +100,7 @@ type partTerm struct {
 	entry  int32 // in lists
 	term   int32 // of the plan
 	weight uint32
-	leaf   uint32 // of a tree
+	leaf   uint32 // of a tree; or the term, where it is counted
 }
 
 // add adds a plan to the batch. It reports false if one of its lists is damaged.
@@ -108,9 +110,12 @@ func (b *batch) add(of *lookedUp) bool {
 		return false
 	}
 	q := query{plan: p, answer: of.answer, from: len(b.parts), need: of.need}
-	if p.Tree != nil {
+	switch {
+	case b.counts(&q):
+		b.addCounted(&q, found)
+	case p.Tree != nil:
 		b.addTree(&q, found)
-	} else {
+	default:
 		if p.Mode != blockmax.Or {
 			b.addParts(&q, found, true)
 		}

@@ -178,8 +178,21 @@ struct Node {
   uint32_t constant;  // added to the score
 };
 
+// A step of counting the documents that match (count_matches.cu). slot is where it puts what comes of it. from is a slot, or of the first
+// three the number of a leaf.
+struct Step {
+  uint32_t op;
+  uint32_t slot, from;
+  uint32_t bits;   // slots that a number has
+  uint32_t least;  // of count_least; of count_fill what is put in
+};
+
+const uint32_t count_or = 0, count_and = 1, count_not = 2;                            // with a leaf
+const uint32_t count_fill = 3, count_or_slot = 4, count_and_slot = 5, count_not_slot = 6;
+const uint32_t count_add = 7, count_least = 8;  // numbers, of at least so many of several
+
 // How the documents of a part are gone through.
-const uint32_t by_or_tiles = 0, by_and_tiles = 1, by_lead_blocks = 2;
+const uint32_t by_or_tiles = 0, by_and_tiles = 1, by_lead_blocks = 2, by_counting = 3;
 
 // A query in one segment. In an AND, the terms ascend by length: the first leads.
 struct Part {
@@ -227,6 +240,9 @@ struct Query {
   uint32_t constants;    // sum of those of all nodes
   Pointer<const Node> nodes;
   uint64_t scoring;      // leaves that may add to the score, a bit each; the others have weight 0
+  Pointer<const Step> steps;  // when only the number of documents that match is wanted
+  uint32_t step_count;
+  uint32_t unused;
 };
 
 const uint32_t count_ranges = 1024;  // as in append.go
@@ -290,7 +306,7 @@ struct Batch {
   Pointer<const Move> moves;
   Pointer<uint4> rows;       // the arena, to be written
   Pointer<Key> heaps;        // ranges.cu: room for k keys for each thread
-  Pointer<uint32_t> counters;  // groups, queries and moves taken so far, in this order
+  Pointer<uint32_t> counters;  // groups, queries, moves and units of counting taken so far, in this order
   Pointer<const Flattening> flattenings;
   uint32_t query_count;
   uint32_t part_count;
@@ -310,9 +326,14 @@ struct Batch {
   uint32_t staged_from;      // blocks of postings of a tile from which on its length codes are staged; 0 for never
   uint32_t flattening_count;
   uint32_t marks;            // not 0 when lists have marks: of a window
+  Pointer<const uint32_t> count_parts;  // numbers of the parts by_counting
+  uint32_t count_part_count;
+  uint32_t count_units;      // of work: count_run tiles of each of those parts at a time
+  uint32_t count_run;
+  uint32_t count_slots;      // the most that a query needs, and one more
 };
 
-const uint32_t take_group = 0, take_query = 1, take_move = 2;
+const uint32_t take_group = 0, take_query = 1, take_move = 2, take_count = 3;
 
 #define AT(type, field, offset) static_assert(__builtin_offsetof(type, field) == offset, "differs from layout.go")
 #define SIZE(type, bytes) static_assert(sizeof(type) == bytes, "differs from layout.go")
@@ -423,6 +444,13 @@ AT(Node, least, 64);
 AT(Node, constant, 68);
 SIZE(Node, 72);
 
+AT(Step, op, 0);
+AT(Step, slot, 4);
+AT(Step, from, 8);
+AT(Step, bits, 12);
+AT(Step, least, 16);
+SIZE(Step, 20);
+
 AT(Part, accept, 0);
 AT(Part, rank, 8);
 AT(Part, rank_tile, 16);
@@ -460,7 +488,9 @@ AT(Query, node_count, 88);
 AT(Query, constants, 92);
 AT(Query, nodes, 96);
 AT(Query, scoring, 104);
-SIZE(Query, 112);
+AT(Query, steps, 112);
+AT(Query, step_count, 120);
+SIZE(Query, 128);
 
 AT(State, threshold, 0);
 AT(State, matched, 8);
@@ -529,7 +559,12 @@ AT(Batch, list_room, 192);
 AT(Batch, staged_from, 196);
 AT(Batch, flattening_count, 200);
 AT(Batch, marks, 204);
-SIZE(Batch, 208);
+AT(Batch, count_parts, 208);
+AT(Batch, count_part_count, 216);
+AT(Batch, count_units, 220);
+AT(Batch, count_run, 224);
+AT(Batch, count_slots, 228);
+SIZE(Batch, 232);
 
 #undef AT
 #undef SIZE

@@ -1,5 +1,5 @@
 // A strip of a tile, 1/32 of its documents, as a warp comes to know it: where the postings of its lists are, and whether some are
-// missing. strips.cu and trees.cu add them up.
+// missing; and how warps share a queue of tiles. strips.cu and tree_strips.cu add postings up, count_matches.cu counts documents.
 #pragma once
 #include "block.cuh"
 #include "cells.cuh"
@@ -77,4 +77,37 @@ __device__ __forceinline__ bool misses(const List &l, uint32_t shift, uint32_t l
   if (at < b.unresolved_room) b.unresolved[at] = Range{static_cast<uint32_t>(&part - b.parts.get()), lo, min(part.docs, lo + (1u << shift)), bound};
   atomicAdd(&b.states[part.query].unresolved, 1u);
   return true;
+}
+
+// What a lane counts.
+struct Counts {
+  uint32_t matched, scored;
+  uint32_t postings;  // the same for all lanes
+};
+
+// Adds what the lanes of a warp have counted to the query's state. By value, since Counts would be kept in memory otherwise. A warp calls it together.
+[[maybe_unused]] static __device__ __noinline__ void add_counts(State &s, uint32_t matched, uint32_t scored, uint32_t postings) {
+  matched = __reduce_add_sync(all_lanes, matched);
+  scored = __reduce_add_sync(all_lanes, scored);
+  if (threadIdx.x % 32 != 0) return;
+  if (matched) atomicAdd(&s.matched, static_cast<unsigned long long>(matched));
+  if (scored) atomicAdd(&s.scored, static_cast<unsigned long long>(scored));
+  if (postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((postings + 127) / 128));
+}
+
+// Items of a queue, as a warp takes them.
+struct Run {
+  uint32_t from, count;
+};
+
+// Takes the next items of a queue, at most most consecutive ones; none when all are taken. They are of one part mostly, so that what is to be
+// known of it is asked once. Where a warp of the grid has fewer than runs_of_warp such runs, it takes fewer items at a time: those of one part are
+// alike, and a run of the worst takes longer than all others together, which the end of the kernel waits for. A warp calls it together.
+__device__ __forceinline__ Run take_run(Queue &queue, uint32_t most, uint32_t runs_of_warp) {
+  uint32_t size = queue.size, run = min(most, max(1u, size / (runs_of_warp * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
+  uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
+  number = __shfl_sync(all_lanes, number, 0);
+  if (number >= runs) return Run{0, 0};
+  uint32_t from = run * shuffled(number, runs);
+  return Run{from, min(run, size - from)};
 }

@@ -13,9 +13,7 @@
 // Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 80 a thread.
 const uint32_t strip_threads = 128, strip_blocks = 6;
 
-// Consecutive tiles of the queue that a warp takes at most at a time. They are of one part mostly, so that what is to be known of it is
-// asked once. Where each warp has few of them it takes fewer at a time: those of one part are alike, and a run of the worst takes longer than all others
-// together, which the end of the kernel waits for.
+// Consecutive tiles of the queue that a warp takes at most at a time (take_run).
 const uint32_t strip_run = 8, runs_of_warp = 32;
 
 // What a warp has in shared memory: keys to hand in, candidates, a score for each document of a strip, and a mark. Functions find it on their
@@ -32,12 +30,6 @@ __device__ __forceinline__ uint32_t *scores_of(uint32_t shift) { return reinterp
 
 // Of AND, how many lists have had a document; of OR, 1 when a list has it and adds 0.
 __device__ __forceinline__ uint8_t *marks_of(uint32_t shift) { return reinterpret_cast<uint8_t *>(scores_of(shift) + (1u << shift)); }
-
-// What a lane counts.
-struct Counts {
-  uint32_t matched, scored;
-  uint32_t postings;  // the same for all lanes
-};
 
 // What adding the lists of a strip came to, the same for all lanes but for touched. Candidates and touched are of OR only.
 struct Sum {
@@ -343,16 +335,6 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   if (which >> lane & 1) queue.items[at + __popc(which & ((1u << lane) - 1))] = b.strip_queue.get()->items[from + lane];
 }
 
-// Adds what was counted to the query's state.
-[[maybe_unused]] static __device__ __noinline__ void count(State &s, uint32_t matched, uint32_t scored, uint32_t postings) {
-  matched = __reduce_add_sync(all_lanes, matched);
-  scored = __reduce_add_sync(all_lanes, scored);
-  if (threadIdx.x % 32 != 0) return;
-  if (matched) atomicAdd(&s.matched, static_cast<unsigned long long>(matched));
-  if (scored) atomicAdd(&s.scored, static_cast<unsigned long long>(scored));
-  if (postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((postings + 127) / 128));
-}
-
 // Takes tiles from the queue until there are none, a run of them at a time.
 template <bool all>
 __device__ __forceinline__ void take_tiles(const Batch &b) {
@@ -363,17 +345,14 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   Counts n{0, 0, 0};
   for (;;) {
-    uint32_t size = queue.size, run = min(strip_run, max(1u, size / (runs_of_warp * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
-    uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
-    number = __shfl_sync(all_lanes, number, 0);
-    if (number >= runs) break;
-    uint32_t from = run * shuffled(number, runs);
+    Run run = take_run(queue, strip_run, runs_of_warp);
+    if (run.count == 0) break;
     uint32_t whole = 0;
-    for (uint32_t i = 0; i < min(run, size - from); i++) {
-      Item item = queue.items[from + i];
+    for (uint32_t i = 0; i < run.count; i++) {
+      Item item = queue.items[run.from + i];
       const Part &part = b.parts[item.part];
       if (item.part != known) {
-        if (known != ~0u) count(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
+        if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
         n = Counts{0, 0, 0};
         known = item.part;
         of = find_source(tile_shift, part);
@@ -383,9 +362,9 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
       if (b.states[part.query].answered) continue;
       if (!take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), packed, &n)) whole |= 1u << i;
     }
-    if (!all && whole) leave_whole(b, from, whole);
+    if (!all && whole) leave_whole(b, run.from, whole);
   }
-  if (known != ~0u) count(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
+  if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
 }
 
 extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) or_strips(const Batch *batch) { take_tiles<false>(*batch); }

@@ -42,12 +42,6 @@ __device__ __forceinline__ Leaves find_leaves(uint32_t tile_shift, const Part &p
   return l;
 }
 
-// What a lane counts.
-struct Counts {
-  uint32_t matched, scored;
-  uint32_t postings;  // the same for all lanes
-};
-
 // Adds what a posting of a leaf adds to its document, or takes it away where the mask says so. No two postings of a list are of one
 // document, so nobody else writes where a lane does.
 template <bool away>
@@ -257,15 +251,6 @@ __device__ __forceinline__ void take_tile(const Batch &b, const Part &part, cons
   }
 }
 
-// Adds what was counted to the query's state.
-[[maybe_unused]] static __device__ __noinline__ void count(State &s, const Counts &n) {
-  uint32_t matched = __reduce_add_sync(all_lanes, n.matched), scored = __reduce_add_sync(all_lanes, n.scored);
-  if (threadIdx.x % 32 != 0) return;
-  if (matched) atomicAdd(&s.matched, static_cast<unsigned long long>(matched));
-  if (scored) atomicAdd(&s.scored, static_cast<unsigned long long>(scored));
-  if (n.postings) atomicAdd(&s.decoded, static_cast<unsigned long long>((n.postings + 127) / 128));
-}
-
 // Takes tiles from the queue until there are none, a run of them at a time.
 extern "C" __global__ void __launch_bounds__(tree_threads, tree_blocks) tree_strips(const Batch *batch) {
   const Batch &b = *batch;
@@ -276,16 +261,13 @@ extern "C" __global__ void __launch_bounds__(tree_threads, tree_blocks) tree_str
   Leaves l{{{nullptr, nullptr, nullptr, nullptr, 0, 0}, {nullptr, nullptr, nullptr, nullptr, 0, 0}}, {0, 0}, {0, 0}};
   Counts n{0, 0, 0};
   for (;;) {
-    uint32_t size = queue.size, run = min(tree_run, max(1u, size / (tree_runs_of_warp * gridDim.x * (blockDim.x / 32)))), runs = (size + run - 1) / run;
-    uint32_t number = threadIdx.x % 32 == 0 ? atomicAdd(&queue.next, 1u) : 0;
-    number = __shfl_sync(all_lanes, number, 0);
-    if (number >= runs) break;
-    uint32_t from = run * shuffled(number, runs);
-    for (uint32_t i = from; i < min(from + run, size); i++) {
-      Item item = queue.items[i];
+    Run run = take_run(queue, tree_run, tree_runs_of_warp);
+    if (run.count == 0) break;
+    for (uint32_t i = 0; i < run.count; i++) {
+      Item item = queue.items[run.from + i];
       const Part &part = b.parts[item.part];
       if (item.part != known) {
-        if (known != ~0u) count(b.states[b.parts[known].query], n);
+        if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
         n = Counts{0, 0, 0};
         known = item.part;
         l = find_leaves(b.tile_shift, part);
@@ -293,5 +275,5 @@ extern "C" __global__ void __launch_bounds__(tree_threads, tree_blocks) tree_str
       take_tile(b, part, l, item.tile & ~strips_only, item.alive, &n);
     }
   }
-  if (known != ~0u) count(b.states[b.parts[known].query], n);
+  if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
 }

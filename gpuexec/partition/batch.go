@@ -188,7 +188,7 @@ func (m memory) slice(from, to place) memory {
 // and writes which segments of the plan the others are.
 func (b *batch) makePlan(i, n int, to *Plan, room memory, segments []int) error {
 	p := b.plans[n]
-	*to = Plan{Weights: p.Weights, Mode: p.Mode, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, Least: b.least[n]}
+	*to = Plan{Weights: p.Weights, Mode: p.Mode, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
 	if p.Mode == blockmax.AndOr {
 		to.Mode = blockmax.And
 		if b.again {

@@ -106,3 +106,23 @@ func FuzzModel(f *testing.F) {
 		}
 	})
 }
+
+// TestOldModelsCount reads a model of before counts had a price of their own: it keeps the default,
+// instead of taking counts to cost nothing.
+func TestOldModelsCount(t *testing.T) {
+	m := DefaultModel()
+	if err := m.UnmarshalJSON([]byte(`{"gpu_or": {"query": 1000, "posting": 0.002}}`)); err != nil {
+		t.Fatal(err)
+	}
+	f := Features{Terms: 3, Postings: 10_000_000, Count: true, Total: true}
+	few := f
+	few.Postings = 0
+	if got, want := m.GPU(&f, 0)-m.GPU(&few, 0), 15*time.Microsecond; got != want {
+		t.Errorf("the postings of a count cost %v, want %v", got, want)
+	}
+	ranked := f
+	ranked.Count = false
+	if all := m.GPU(&ranked, 0) - m.GPU(&few, 0); all != 20*time.Microsecond {
+		t.Errorf("the postings of a search with a total cost %v, want %v", all, 20*time.Microsecond)
+	}
+}

@@ -77,6 +77,8 @@ func (f *fit) begin(p vector, onCPU bool) {
 				}
 				f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
 			}
+			bits := vector{perBit: postings}
+			f.prior.add(bits, max(1, p.times(bits)), max(1, p.times(bits)), weak)
 		}
 	}
 }

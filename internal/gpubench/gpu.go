@@ -255,6 +255,11 @@ func (b *bench) onGPU(p plans, o gpuexec.Options, cacheBytes int64, from, size i
 	if err != nil {
 		return nil, err
 	}
+	return b.onDevice(r, o, cacheBytes, from, size, prepare)
+}
+
+// onDevice is onGPU for the plans of a reference.
+func (b *bench) onDevice(r *reference, o gpuexec.Options, cacheBytes int64, from, size int, prepare func(*gpu, *reference)) ([]figure, error) {
 	g, err := b.openGPU(0, o, cacheBytes)
 	if err != nil {
 		return nil, err

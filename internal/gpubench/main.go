@@ -22,6 +22,8 @@
 //	               saturation: all queries, and a mix with short ones and ones for the CPU alone
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
+//	counts         how many documents match, and no more, of OR, AND and trees: CPU, and GPU by scores
+//	               and by bits, by batch
 //	strips         what bounds leave of flat lists: tiles, strips and cells alive, and their
 //	               postings, OR and AND by k; no GPU
 //	keeping        bytes that a query lacks, by what stays on a device whose memory is smaller than
@@ -229,7 +231,7 @@ var parts = map[string]func(*bench) error{
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
 	"latency": (*bench).latency, "auto": (*bench).autos, "codecs": (*bench).codecs, "cores": (*bench).sharings,
-	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping,
+	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping, "counts": (*bench).counts,
 }
 
 // wants reports whether -algorithms includes an algorithm.

@@ -36,7 +36,7 @@ func (x *Run) count(ctx context.Context) (int, error) {
 // answer: it asks for the total, and for as few hits as can be.
 func countingPlan(of *blockmax.Plan) blockmax.Plan {
 	p := *of
-	p.CountAll, p.After, p.RankWeight = true, nil, 0
+	p.CountAll, p.OnlyTotal, p.After, p.RankWeight = true, true, nil, 0
 	if p.Else == nil && (p.Tree != nil || p.Mode != blockmax.AndOr) { // of others, K decides what matches
 		p.K = 1
 	}
