@@ -19,6 +19,7 @@ func TestImports(t *testing.T) {
 		"analysis":             {"internal/impl"},
 		"analysis/bleve":       {"analysis", "analysis/lang"},
 		"analysis/lang":        {"analysis"},
+		"columns":              {"internal/corrupt", "internal/impl"},
 		"postings":             {"internal/corrupt", "internal/impl"},
 		"proximity":            {},
 		"blockmax":             {"postings", "proximity"}, // for the list of a Term, and for a Node

@@ -1,0 +1,139 @@
+package columns
+
+import "math/bits"
+
+// TileDocs is the number of documents of a tile, as in package blockmax. Only a segment's last tile
+// has fewer.
+const TileDocs = 4096
+
+const (
+	tileWords  = TileDocs / 64
+	sheetTiles = 64
+)
+
+// A form says how the quotients of a tile are stored.
+type form uint8
+
+const (
+	constant form = iota // all are 0
+	packed               // each in width bits
+	rising               // gaps between them, and every 128th whole: they never fall
+	table                // places in a sorted table of them
+)
+
+// A presence says how the documents of a tile that have a value are stored.
+type presence uint8
+
+const (
+	everyone presence = iota // all have one
+	bitmap                   // a bit for each document
+	present                  // the documents that have one
+	missing                  // the documents that have none
+)
+
+const (
+	docBits   = 12  // of a document within its tile
+	risingRun = 128 // values from one whole quotient to the next
+	maxTable  = 1024
+	maxValues = 1 << 28 // of a tile, so that its size is far below 1<<32
+)
+
+// A tile is what the directory says of a tile. A quotient is (key - least) / divisor.
+type tile struct {
+	least, greatest uint64 // keys
+	divisor         uint64
+	top             uint64 // the quotient of greatest
+	gap             uint64 // of form rising: the least gap between two quotients
+	at              uint32 // its first byte in the chunk
+	chunk           uint32
+	number          uint32
+	values          uint32
+	docs            uint16 // that have a value
+	length          uint16 // all documents
+	entries         uint16 // of form table
+	form            form
+	presence        presence
+	width           uint8 // of a packed number: a quotient, a gap, a place in the table
+}
+
+// single reports whether no document has several values.
+func (t *tile) single() bool { return uint32(t.docs) == t.values }
+
+// A layout has the first bytes of the parts of a tile, counted from the tile's.
+type layout struct {
+	ends   uint64 // bits of the last values of documents, behind the presence
+	whole  uint64 // every 128th quotient, or the table
+	values uint64
+	size   uint64
+}
+
+// layout follows from the directory alone. So the directory has no offsets, and payload of another
+// length is damaged.
+func (t *tile) layout() (l layout) {
+	switch t.presence {
+	case bitmap:
+		l.ends = bitmapBytes(int(t.length))
+	case present:
+		l.ends = packedBytes(uint64(t.docs), docBits)
+	case missing:
+		l.ends = packedBytes(uint64(t.length-t.docs), docBits)
+	}
+	l.whole = l.ends
+	if !t.single() {
+		l.whole += (uint64(t.values) + 7) / 8
+	}
+	l.values = l.whole + packedBytes(t.wholes(), widthOf(t.top))
+	l.size = l.values
+	if t.form != constant {
+		l.size += packedBytes(uint64(t.values), int(t.width))
+	}
+	return l
+}
+
+// wholes is the number of whole quotients, apart from packed ones.
+func (t *tile) wholes() uint64 {
+	switch t.form {
+	case rising:
+		return (uint64(t.values) + risingRun - 1) / risingRun
+	case table:
+		return uint64(t.entries)
+	}
+	return 0
+}
+
+// quotients returns the quotients of the keys in lo..hi, which must touch least..greatest: from..to,
+// or none.
+func (t *tile) quotients(lo, hi uint64) (from, to uint64, any bool) {
+	to = t.top
+	if hi < t.greatest {
+		to = (hi - t.least) / t.divisor
+	}
+	if lo > t.least {
+		d := lo - t.least
+		if from = d / t.divisor; from*t.divisor != d {
+			from++
+		}
+	}
+	return from, to, from <= to
+}
+
+// presenceOf returns the smallest form of presence, and its bytes.
+func presenceOf(docs, length int) (p presence, size uint64) {
+	if docs == length {
+		return everyone, 0
+	}
+	p, size = bitmap, bitmapBytes(length)
+	if s := packedBytes(uint64(docs), docBits); s < size {
+		p, size = present, s
+	}
+	if s := packedBytes(uint64(length-docs), docBits); s < size {
+		p, size = missing, s
+	}
+	return p, size
+}
+
+// bitmapBytes is the size of a bit for each document, in whole words.
+func bitmapBytes(length int) uint64 { return uint64(length+63) / 64 * 8 }
+
+// placeBits is the width of places in a table.
+func placeBits(entries int) int { return bits.Len(uint(entries - 1)) }
