@@ -16,8 +16,8 @@ type Proximity struct {
 	Weight uint32 // at the plan's scale
 
 	// Pairs are further terms, which every match has at least as often as Expr says: pairs of words that
-	// follow one another in a phrase without moves. If there are some, the words that stand in none of
-	// them are Single; the others need not be asked for before positions are read.
+	// follow one another in a phrase of single words without moves. If there are some, the words that
+	// stand in none of them are Single; the others need not be asked for before positions are read.
 	Pairs, Single []int
 }
 
@@ -94,10 +94,13 @@ func (p *Proximity) check(terms int) error {
 			return fmt.Errorf("a proximity names term %d of %d", t, terms)
 		}
 	}
-	if len(p.Pairs) > 0 && (p.Expr.Op != proximity.Phrase || p.Expr.Max > 0) {
-		return fmt.Errorf("%v with pairs of words", p.Expr.Op)
+	if err := p.Expr.Check(len(p.Terms)); err != nil || len(p.Pairs) == 0 {
+		return err
 	}
-	return p.Expr.Check(len(p.Terms))
+	if p.Expr.Op != proximity.Phrase || p.Expr.Max > 0 || slices.ContainsFunc(p.Expr.Parts, func(w proximity.Expr) bool { return len(w.Terms) > 1 }) {
+		return fmt.Errorf("pairs of words in %v, which is no phrase of single words without moves", p.Expr.Op)
+	}
+	return nil
 }
 
 // Highest bounds the score of the condition in a segment by the bounds of its lists.

@@ -73,10 +73,7 @@ func (ix *Index) newCombined(rng *rand.Rand, p *Plan, unit uint32) blockmax.Node
 			term := p.Segments[i].Terms[from]
 			term.Table = c.Table.Weighted(c.Fields[field].Weight)
 			if term.Bounds != nil {
-				var err error
-				if term.Bounds, err = blockmax.NewBounds(term.List, term.Table); err != nil {
-					panic("exectest: bounds of a list in memory: " + err.Error())
-				}
+				term.Bounds = boundsOf(term.List, term.Table)
 			}
 			p.Segments[i].Terms = append(slices.Clip(p.Segments[i].Terms), term)
 		}

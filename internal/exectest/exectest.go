@@ -114,7 +114,8 @@ func checkTrees(e Executor, seed uint64, rounds int, name string, tree func(*Ind
 				return true
 			}
 			rng := rand.New(rand.NewPCG(seed, uint64(round)<<8|uint64(p.K%256)))
-			p.Tree, p.Else, p.After = tree(ix, rng, p), nil, nil
+			p.Else, p.After = nil, nil
+			p.Tree = tree(ix, rng, p)
 			for i := range p.Segments {
 				p.Segments[i].Tail = nil // bounds another tree
 			}

@@ -201,3 +201,46 @@ func TestErrorsAreReported(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestPairs counts the plans with pairs of words, and with leaves that exclude one another, that documents
+// match.
+func TestPairs(t *testing.T) {
+	var phrases, wholes, either, heavy int
+	var count func(p *exectest.Plan, n *blockmax.Node)
+	count = func(p *exectest.Plan, n *blockmax.Node) {
+		switch {
+		case n.Proximity != nil && len(n.Proximity.Pairs) > 0:
+			phrases++
+		case n.Either && n.Should[0].Leaf && len(n.Should) == 2:
+			wholes++
+		case n.Either && n.Should[0].Leaf:
+			either++
+			if p.Weights[n.Should[0].Term] > 1<<30 {
+				heavy++
+			}
+		}
+		for _, nodes := range [...][]blockmax.Node{n.Must, n.Should, n.Filter, n.Not} {
+			for i := range nodes {
+				count(p, &nodes[i])
+			}
+		}
+	}
+	const rounds = 400
+	for round := range rounds {
+		exectest.Plans(1, round, func(ix *exectest.Index, p *exectest.Plan) bool {
+			if p.Tree == nil {
+				return true
+			}
+			if err := p.Check(); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			if len(exectest.Oracle(ix, p).Hits) > 0 {
+				count(p, p.Tree)
+			}
+			return true
+		})
+	}
+	if least := rounds / 40; phrases < least || wholes == 0 || either < least || heavy < least/2 {
+		t.Errorf("%d phrases with pairs, %d that are a pair, %d leaves that exclude one another, %d of them heavy", phrases, wholes, either, heavy)
+	}
+}

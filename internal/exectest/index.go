@@ -152,10 +152,7 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 		term := blockmax.Term{Norms: lazy.codes, Lazy: lazy.tiles, Table: ix.tables[s.Field[t]]}
 		if len(list) > 0 {
 			term.List = newList(rng, list, s.Places[t], norms, s.Wide)
-			var err error
-			if term.Bounds, err = blockmax.NewBounds(term.List, term.Table); err != nil {
-				panic("exectest: bounds of a list in memory: " + err.Error())
-			}
+			term.Bounds = boundsOf(term.List, term.Table)
 		}
 		p.Terms = append(p.Terms, term)
 	}
@@ -234,6 +231,15 @@ func newList(rng *rand.Rand, list map[uint32]uint32, places map[uint32][]uint32,
 		panic("BUG: a list does not open: " + err.Error())
 	}
 	return l
+}
+
+// boundsOf returns the bounds of a list of newList.
+func boundsOf(l *postings.List, table *blockmax.Table) *blockmax.Bounds {
+	b, err := blockmax.NewBounds(l, table)
+	if err != nil {
+		panic("BUG: a list in memory has no bounds: " + err.Error())
+	}
+	return b
 }
 
 // stored is an encoded list as its own Loader.

@@ -72,7 +72,7 @@ func newWord(rng *rand.Rand, terms int) proximity.Expr {
 // NewPositions makes n positions, close together so that words of several terms meet. Some are the
 // same, and some above 1<<16.
 func NewPositions(rng *rand.Rand, n uint32) (at []uint32) {
-	reach := 2*n + 4
+	reach := []uint32{n + 1, 2*n + 4}[rng.IntN(2)]
 	for range n {
 		at = append(at, rng.Uint32N(reach))
 	}

@@ -58,6 +58,9 @@ func (ix *Index) newPlan(rng *rand.Rand, k int) *Plan {
 			ix.combine(rng, p, p.Else, unit)
 		}
 	}
+	if p.Tree != nil && rng.IntN(2) == 0 {
+		ix.addPairs(rng, p, true)
+	}
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		if s.Accept = newAccept(rng, s.Docs); s.Accept != nil && s.Docs%2 == 0 {
@@ -103,33 +106,33 @@ func (ix *Index) newTree(rng *rand.Rand, count int, unit uint32, depth int) *blo
 
 // newProximity makes a proximity of terms of one field.
 func (ix *Index) newProximity(rng *rand.Rand, count int, unit uint32) blockmax.Node {
-	first := rng.IntN(count)
-	p := &blockmax.Proximity{Terms: []int{first}, Weight: rng.Uint32N(8) * unit}
-	for t := range count {
-		if t != first && ix.Segments[0].Field[t] == ix.Segments[0].Field[first] {
-			p.Terms = append(p.Terms, t)
-		}
-	}
+	p := &blockmax.Proximity{Terms: ix.termsOf(rng.IntN(count)), Weight: rng.Uint32N(8) * unit}
 	p.Expr = NewExpr(rng, len(p.Terms))
 	return blockmax.NewProximity(p)
 }
 
+// termsOf returns the terms of the field of a term, that one first.
+func (ix *Index) termsOf(first int) []int {
+	of := []int{first}
+	for t := range ix.parts[0].Terms {
+		if t != first && ix.Segments[0].Field[t] == ix.Segments[0].Field[first] {
+			of = append(of, t)
+		}
+	}
+	return of
+}
+
 // proximityTree makes a tree of a phrase or of words near each other, mostly alone.
 func (ix *Index) proximityTree(rng *rand.Rand, p *Plan) *blockmax.Node {
-	count := len(ix.parts[0].Terms)
-	near := ix.newProximity(rng, count, 1<<19)
-	if rng.IntN(3) > 0 { // the kinds that have a way of their own
-		e := near.Proximity.Expr
-		*e = proximity.Expr{Op: []proximity.Op{proximity.Phrase, proximity.Phrase, proximity.Ordered, proximity.Unordered}[rng.IntN(4)], Max: rng.IntN(3)}
-		for i := range 2 + rng.IntN(2) { // more take the oracle too long
-			e.Parts = append(e.Parts, newWord(rng, len(near.Proximity.Terms)))
-			e.Offsets = append(e.Offsets, uint32(i))
-		}
-		if rng.IntN(2) == 0 {
-			e.Max = 0
-		}
-		near = blockmax.NewProximity(near.Proximity)
+	if rng.IntN(3) == 0 {
+		return ix.pairTree(rng, p)
 	}
+	return ix.alone(rng, ix.newNear(rng))
+}
+
+// alone makes a tree of a node, mostly with nothing else.
+func (ix *Index) alone(rng *rand.Rand, near blockmax.Node) *blockmax.Node {
+	count := len(ix.parts[0].Terms)
 	leaf := blockmax.Node{Leaf: true, Term: rng.IntN(count)}
 	switch rng.IntN(8) {
 	case 0:
@@ -143,6 +146,24 @@ func (ix *Index) proximityTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 		return &blockmax.Node{Must: []blockmax.Node{near}, Should: []blockmax.Node{{Leaf: true, Term: rng.IntN(count)}}}
 	}
 	return &near
+}
+
+// newNear makes a proximity, mostly of a kind that executors have a way of their own for.
+func (ix *Index) newNear(rng *rand.Rand) blockmax.Node {
+	near := ix.newProximity(rng, len(ix.parts[0].Terms), 1<<19)
+	if rng.IntN(3) == 0 {
+		return near
+	}
+	e := near.Proximity.Expr
+	*e = proximity.Expr{Op: []proximity.Op{proximity.Phrase, proximity.Phrase, proximity.Ordered, proximity.Unordered}[rng.IntN(4)], Max: rng.IntN(3)}
+	for i := range 2 + rng.IntN(2) { // more take the oracle too long
+		e.Parts = append(e.Parts, newWord(rng, len(near.Proximity.Terms)))
+		e.Offsets = append(e.Offsets, uint32(i))
+	}
+	if rng.IntN(2) == 0 {
+		e.Max = 0
+	}
+	return blockmax.NewProximity(near.Proximity)
 }
 
 // newAccept accepts all, most, few or no documents.
@@ -243,6 +264,9 @@ func describeNode(b *strings.Builder, n *blockmax.Node) {
 	}
 	if p := n.Proximity; p != nil {
 		fmt.Fprintf(b, "%d*%+v of %v", p.Weight, *p.Expr, p.Terms)
+		if len(p.Pairs) > 0 {
+			fmt.Fprintf(b, " with pairs %v and %v", p.Pairs, p.Single)
+		}
 		return
 	}
 	if n.Combined != nil {
@@ -260,6 +284,9 @@ func describeNode(b *strings.Builder, n *blockmax.Node) {
 	if n.All {
 		b.WriteString("all")
 		return
+	}
+	if n.Either {
+		b.WriteString("either")
 	}
 	b.WriteByte('(')
 	for _, clause := range []struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // CheckTrees is Check with plans whose tree is made of up to 64 leaves and of boolean nodes, some of
-// them with a constant score. It does not ask whether e prunes.
+// them with a constant score, and some whose leaves exclude one another. It does not ask whether e prunes.
 func CheckTrees(e Executor, seed uint64, rounds int) error {
 	return checkTrees(e, seed, rounds, "trees", (*Index).wordTree)
 }
@@ -24,9 +24,13 @@ func (ix *Index) wordTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 	for {
 		// What all documents match is no query for words: it is made, too, but seldom.
 		left := leaves
-		if n := newBranch(rng, len(p.Weights), most, &left, 3); left < leaves {
-			return n
+		if p.Tree = newBranch(rng, len(p.Weights), most, &left, 3); left == leaves {
+			continue
 		}
+		if leaves < 64/alternatives && rng.IntN(2) == 0 {
+			ix.addPairs(rng, p, false)
+		}
+		return p.Tree
 	}
 }
 
