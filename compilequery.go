@@ -20,6 +20,7 @@ type compiler struct {
 	schema   *document.Schema // nil if unknown
 	analyzer func(name string) (analysis.Analyzer, error)
 	text     string
+	clauses  int // those of the text, and of its JSON so far
 }
 
 // A place is where in the query a node stands.
@@ -156,6 +157,9 @@ func (c *compiler) unit(n *language.Node, at place) (Query, bool, error) {
 		if err != nil {
 			return c.refuseErr(n, n.Start, err)
 		}
+		if c.clauses += clausesOf(q) - 1; c.clauses > c.o.MaxClauses {
+			return c.refuse(n, n.Start, language.TooMany(c.o.MaxClauses), "")
+		}
 		return q, true, nil
 	case language.Word:
 		if !c.hasWords(at.fields, n.Text) {
@@ -173,6 +177,56 @@ func (c *compiler) unit(n *language.Node, at place) (Query, bool, error) {
 		}
 	}
 	return c.eachField(n, at)
+}
+
+// clausesOf counts the queries in a query, and those that it stands for: of each field, and of each rule.
+func clausesOf(q Query) (n int) {
+	sum := func(queries ...Query) (n int) {
+		for _, q := range queries {
+			n += clausesOf(q)
+		}
+		return n
+	}
+	switch q := q.(type) {
+	case Bool:
+		return 1 + sum(q.Must...) + sum(q.Should...) + sum(q.Filter...) + sum(q.MustNot...)
+	case DisMax:
+		return 1 + sum(q.Queries...)
+	case Boosting:
+		return 1 + sum(q.Positive, q.Negative)
+	case Boost:
+		return 1 + sum(q.Query)
+	case ConstantScore:
+		return 1 + sum(q.Query)
+	case Match:
+		return max(1, len(q.Fields))
+	case MoreLikeThis:
+		return max(1, len(q.Fields))
+	case Near:
+		return 1 + len(q.Phrases)
+	case Intervals:
+		return 1 + rulesOf(q.Rule)
+	}
+	return 1
+}
+
+// rulesOf counts the rules in a rule.
+func rulesOf(rule Interval) (n int) {
+	var of []Interval
+	switch r := rule.(type) {
+	case IntervalAll:
+		of = r.Of
+	case IntervalAny:
+		of = r.Of
+	case IntervalFirst:
+		of = []Interval{r.Rule}
+	case IntervalWhere:
+		of = []Interval{r.Rule, r.Of}
+	}
+	for _, r := range of {
+		n += rulesOf(r)
+	}
+	return n + 1
 }
 
 // match returns the query for a text in some fields.

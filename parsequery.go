@@ -73,7 +73,7 @@ type ParseOptions struct {
 
 	MaxBytes   int // of the text; 0 stands for 1 MiB
 	MaxDepth   int // of queries in each other, 1 to 100; 0 stands for 100
-	MaxClauses int // words, phrases, groups and so on; 0 stands for 1,024
+	MaxClauses int // words, phrases, groups and so on, each once for every field named for it; 0 stands for 1,024
 }
 
 // Defaults of ParseOptions.
@@ -93,7 +93,8 @@ const (
 // house. If nothing else is left, nothing matches.
 //
 // The text that a Query's String method returns reads back as the same query, with a nil
-// *ParseOptions. That needs texts that are UTF-8, and the query must be valid.
+// *ParseOptions. That needs texts that are UTF-8, and the query must be valid and within the bounds that
+// MaxBytes, MaxDepth and MaxClauses have there.
 func ParseQuery(text string, o *ParseOptions) (Query, error) {
 	c, err := newCompiler(o)
 	if err != nil {
@@ -117,7 +118,7 @@ func ParseQuery(text string, o *ParseOptions) (Query, error) {
 	for _, e := range res.Notes {
 		c.note(e)
 	}
-	c.text = text
+	c.text, c.clauses = text, res.Count
 	return c.query(res.Query)
 }
 

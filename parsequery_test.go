@@ -141,13 +141,21 @@ func TestQueryString(t *testing.T) {
 	for range 3000 {
 		roundTrip(t, r.query(3))
 	}
-	for range 3000 {
-		roundTrip(t, r.odd())
+	seen := map[string]bool{}
+	for range 4000 {
+		q := r.odd(2)
+		seen[reflect.TypeOf(q).Name()] = true
+		roundTrip(t, q)
+	}
+	for _, kind := range queryKinds(t) {
+		if !seen[kind] {
+			t.Errorf("no query was a %s", kind)
+		}
 	}
 }
 
-// odd makes a query with odd fields, texts and values.
-func (r modelQueries) odd() Query {
+// odd makes a query of any kind with odd fields, texts and values.
+func (r modelQueries) odd(depth int) Query {
 	chars := []string{"a", "b", "AND", "TO", "7", ".", " ", "+", "-", "=", "&", "|", ">", "<", "!", "(", ")", "{", "}", "[", "]", "^", `"`, "~", "*", "?", ":", `\`, "/", ",", "é", "٣", "\t", "\u3000", "#", "NEAR(", "\u0000"}
 	text := func() string {
 		var b strings.Builder
@@ -164,9 +172,19 @@ func (r modelQueries) odd() Query {
 		return []any{nil, r.IntN(9) - 4, r.Float64() * 1e9, time.Unix(r.Int64N(1e10), r.Int64N(2)).UTC(), "1850"}[r.IntN(5)]
 	}
 	yes := func() bool { return r.IntN(4) == 0 }
+	terms := func() (values []any) {
+		for range 1 + r.IntN(4) {
+			values = append(values, value())
+		}
+		return values
+	}
+	kinds := 18
+	if depth > 0 {
+		kinds = 23
+	}
 	for {
 		var q Query
-		switch r.IntN(12) {
+		switch r.IntN(kinds) {
 		case 0:
 			q = Match{Field: field(), Text: text()}
 		case 1:
@@ -192,6 +210,28 @@ func (r modelQueries) odd() Query {
 			q = Range{field(), number(), number(), yes(), yes()}
 		case 11:
 			q = Exists{field()}
+		case 12:
+			q = PhrasePrefix{Field: field(), Text: text(), Slop: r.IntN(3)}
+		case 13:
+			q = MatchBoolPrefix{Field: field(), Text: text(), Mode: Mode(r.IntN(2))}
+		case 14:
+			q = Terms{field(), terms()}
+		case 15:
+			q = IDs{[]string{text(), text()}}
+		case 16:
+			q = MoreLikeThis{Fields: []string{field()}, Texts: []string{text()}, MaxTerms: r.IntN(9), MinShould: Percent(r.IntN(101)), Include: yes()}
+		case 17:
+			q = Intervals{Field: field(), Rule: r.oddRule(text, 2)}
+		case 18:
+			q = All{}
+		case 19:
+			q = Bool{Must: r.odds(depth), Should: r.odds(depth), MustNot: r.odds(depth), Filter: r.odds(depth), MinShould: r.IntN(3)}
+		case 20:
+			q = DisMax{r.odds(depth), float64(r.IntN(3)) / 2}
+		case 21:
+			q = Boosting{r.odd(depth - 1), r.odd(depth - 1), r.Float64()}
+		case 22:
+			q = Bool{Should: r.odds(depth), MinShould: Percent(r.IntN(101))}
 		}
 		if q.Validate() != nil {
 			continue
@@ -207,6 +247,32 @@ func (r modelQueries) odd() Query {
 		}
 		return q
 	}
+}
+
+// odds makes a few queries.
+func (r modelQueries) odds(depth int) (queries []Query) {
+	for range r.IntN(3) {
+		queries = append(queries, r.odd(depth-1))
+	}
+	return queries
+}
+
+// oddRule makes a rule of intervals.
+func (r modelQueries) oddRule(text func() string, depth int) Interval {
+	gaps := []int{NoGaps, AnyGaps, 3}[r.IntN(3)]
+	if depth == 0 || r.IntN(3) == 0 {
+		return IntervalText{text(), r.IntN(2) == 0, gaps}
+	}
+	of := []Interval{r.oddRule(text, depth-1), r.oddRule(text, depth-1)}
+	switch r.IntN(4) {
+	case 0:
+		return IntervalAll{of, r.IntN(2) == 0, gaps}
+	case 1:
+		return IntervalAny{of}
+	case 2:
+		return IntervalFirst{of[0], 1 + r.IntN(9)}
+	}
+	return IntervalWhere{of[0], Relation(r.IntN(3)), of[1]}
 }
 
 // TestParseQueryErrors looks for the offset of each fault, and for what is said about it.
@@ -261,6 +327,11 @@ func TestParseQueryErrors(t *testing.T) {
 		{deep, 100, "more than 100 groups in each other"},
 		{strings.Repeat("a ", 1025), 2048, "more than 1024 words and phrases"},
 		{strings.Repeat("a", 1<<20+1), 1 << 20, "more than 1048576"},
+		{strings.Repeat("title,", 1024) + "tag:a", 0, "more than 1024 words and phrases"},
+		{"title,tag:(" + strings.Repeat("a ", 1024) + ")", 11 + 2*511, "more than 1024 words and phrases"},
+		{"title,tag:NEAR(" + strings.Repeat("a ", 1024) + ")", 10, "more than 1024 words and phrases"},
+		{`a {"bool":{"should":[` + strings.Repeat(`{"all":{}},`, 1023) + `{"all":{}}]}}`, 2, "more than 1024 words and phrases"},
+		{`{"intervals":{"field":"title","rule":{"any":{"of":[` + strings.Repeat(`{"match":{"text":"a"}},`, 1023) + `{"match":{"text":"a"}}]}}}}`, 0, "more than 1024 words and phrases"},
 	} {
 		_, err := ParseQuery(c.text, &ParseOptions{Schema: languageSchema, Fields: []string{"title"}})
 		var pe *ParseError

@@ -4,8 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +68,73 @@ var queriesJSON = []struct {
 		`{"intervals":{"field":"t","rule":{"all":{"of":[{"match":{"text":"a b","ordered":true,"max_gaps":0}},{"any":{"of":[{"match":{"text":"c","max_gaps":3}}]}}],"ordered":true}}}}`},
 	{Intervals{Field: "t", Rule: IntervalWhere{IntervalFirst{IntervalText{Text: "a"}, 9}, NotContaining, IntervalText{Text: "b"}}},
 		`{"intervals":{"field":"t","rule":{"not_containing":{"rule":{"first":{"rule":{"match":{"text":"a"}},"positions":9}},"of":{"match":{"text":"b"}}}}}}`},
+	{All{}, `{"all":{}}`},
+	{ConstantScore{Exists{"t"}, 2}, `{"constant":{"query":{"exists":{"field":"t"}},"score":2}}`},
 	{Boost{ConstantScore{All{}, 0.5}, 2}, `{"boost":{"query":{"constant":{"query":{"all":{}},"score":0.5}},"by":2}}`},
+}
+
+// rootDeclarations returns the declarations of this package, without its tests.
+func rootDeclarations(t *testing.T) (all []ast.Decl) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f.Decls...)
+	}
+	return all
+}
+
+// queryKinds returns the names of all types of queries: those with a method that plans them.
+func queryKinds(t *testing.T) (kinds []string) {
+	for _, d := range rootDeclarations(t) {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "rewrite" && f.Recv != nil {
+			kinds = append(kinds, f.Recv.List[0].Type.(*ast.Ident).Name)
+		}
+	}
+	if len(kinds) < 22 {
+		t.Fatalf("kinds of queries: %v", kinds)
+	}
+	return kinds
+}
+
+// TestQueryKinds: every kind of query has a JSON form among queriesJSON, and the comments of Query and
+// UnmarshalQuery name it.
+func TestQueryKinds(t *testing.T) {
+	docs := map[string]string{}
+	for _, d := range rootDeclarations(t) {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				docs[d.Name.Name] = d.Doc.Text()
+			}
+		case *ast.GenDecl:
+			if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
+				docs[spec.Name.Name] = d.Doc.Text()
+			}
+		}
+	}
+	forms := map[string]string{}
+	for _, c := range queriesJSON {
+		name, _, _ := strings.Cut(c.form[2:], `"`)
+		forms[reflect.TypeOf(c.q).Name()] = name
+	}
+	for _, kind := range queryKinds(t) {
+		form := forms[kind]
+		if form == "" || !strings.Contains(docs["UnmarshalQuery"], `{"`+form+`": {`) {
+			t.Errorf("%s: the form %q is not in the comment of UnmarshalQuery", kind, form)
+		}
+		if !regexp.MustCompile(`\b` + kind + `\b`).MatchString(docs["Query"]) {
+			t.Errorf("%s is not in the comment of Query", kind)
+		}
+	}
 }
 
 func TestQueryJSON(t *testing.T) {

@@ -54,7 +54,7 @@ type Options struct {
 	Syntax     Syntax // the additions to understand
 	Lenient    bool   // turns errors into Notes
 	MaxDepth   int    // of groups in each other
-	MaxClauses int    // words, phrases and so on
+	MaxClauses int    // words, phrases, groups and so on, each once for every field that the text names for it
 }
 
 // An Error says what is wrong with the text of a query, and where.
@@ -77,6 +77,7 @@ type Result struct {
 	Query *Node    // a Group without Fields, Factors or Least
 	Notes []*Error // what a lenient Parse has put up with, in the order of the text; the first MaxNotes
 	Steps int      // how often Parse has looked at a character
+	Count int      // of clauses, as MaxClauses bounds them
 }
 
 // MaxNotes bounds Result.Notes.

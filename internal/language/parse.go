@@ -145,13 +145,15 @@ func (p *parser) unit() *Node {
 		p.fail(start, "a word is missing", "")
 		return nil
 	}
-	if p.leaves++; p.leaves > p.MaxClauses {
-		p.fail(start, fmt.Sprintf("there are more than %d words and phrases", p.MaxClauses), "")
-		p.at = len(p.text)
+	if !p.count(start, max(1, p.width)) {
 		return nil
 	}
 	n, fields := (*Node)(nil), p.severalFields()
-	if fields == nil {
+	if fields != nil {
+		if !p.count(start, len(fields)-1) {
+			return nil
+		}
+	} else {
 		switch c := p.next(); {
 		case c == '"':
 			text, ok := p.quoted()
@@ -189,6 +191,20 @@ func (p *parser) unit() *Node {
 		n.operator = n.operator && n.Fields == nil && n.Factors == nil && n.Least == 0
 	}
 	return n
+}
+
+// TooMany says that a query has more clauses than the most of Options.
+func TooMany(most int) string { return fmt.Sprintf("there are more than %d words and phrases", most) }
+
+// count adds clauses, of which each field that is searched has its own. It reports whether these are not too
+// many; else the parser is at the end of the text.
+func (p *parser) count(start, clauses int) bool {
+	if p.Result.Count += clauses; p.Result.Count <= p.MaxClauses {
+		return true
+	}
+	p.fail(start, TooMany(p.MaxClauses), "")
+	p.at = len(p.text)
+	return false
 }
 
 // unexpected reports a character that cannot stand here. A lenient parser passes over it.
@@ -438,7 +454,13 @@ func (p *parser) bracketed(fields []Field) *Node {
 	start := p.at
 	switch c := p.next(); {
 	case c == '(' && p.has(Groups):
-		return p.group()
+		width := p.width
+		if fields != nil {
+			p.width = len(fields)
+		}
+		n := p.group()
+		p.width = width
+		return n
 	case (c == '[' || c == '{') && p.has(Ranges):
 		if n := p.span(fields != nil); n != nil || p.err != nil {
 			return n
@@ -582,10 +604,7 @@ func (p *parser) near() *Node {
 			}
 			n.Phrases = append(n.Phrases, text)
 		}
-		if p.leaves++; p.leaves > p.MaxClauses {
-			p.fail(start, fmt.Sprintf("there are more than %d words and phrases", p.MaxClauses), "")
-			p.at = len(p.text)
-		}
+		p.count(start, max(1, p.width))
 	}
 }
 
@@ -608,7 +627,7 @@ func (p *parser) nearWord() (at int, text string) {
 	}
 }
 
-// json reads an object, of which it only finds the end.
+// json reads an object, of which it only finds the end. It counts as one clause.
 func (p *parser) json() *Node {
 	start, open := p.at, 0
 	for quoted := false; p.at < len(p.text); {

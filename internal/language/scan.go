@@ -13,11 +13,11 @@ const reserved = "+-=&|><!(){}[]^\"~*?:\\/ "
 // of the text, where everything comes to its end.
 type parser struct {
 	Options
-	text   string
-	at     int
-	depth  int // of groups
-	leaves int
-	err    *Error
+	text  string
+	at    int
+	depth int // of groups
+	width int // fields of the group that is read; 0 if none names some
+	err   *Error
 	Result
 }
 
