@@ -91,7 +91,7 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 		}
 	}
 	// Bitmaps are far faster than claiming tiles, so flat plans go by ranges.
-	err = r.pass(segmentPass{(*run).countSegment, r.query.plan.Tree != nil, false}, tree)
+	err = r.pass(segmentPass{run: (*run).countSegment, byTiles: r.query.plan.Tree != nil, prunes: false}, tree)
 	return r.out.total, err
 }
 

@@ -1,5 +1,5 @@
 // Package cpuexec answers plans (blockmax.Plan) on the CPU. TopK ranks, Finish completes an answer
-// that a GPU began, Count counts, and Matches evaluates a filter. An Executor works on the calling
+// that a GPU began, Count counts, EachMatch visits all matches, and Matches evaluates a filter. An Executor works on the calling
 // goroutine; in Parallel several goroutines share a plan.
 //
 // The package is internal to riffle: it makes no compatibility promise.
@@ -28,6 +28,7 @@
 //	                align.go       in which of them two words stand at a distance
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
+//	all matches     matches.go     tile by tile, with scores if they are wanted
 //	the rest        finish.go      documents that a GPU has not searched
 //
 // # A run and its parts

@@ -209,6 +209,9 @@ func (j *job) help(id int) (ticket uint64) {
 
 // takeAll takes units until none is left or the goroutine must leave, and hands in the results.
 func (j *job) takeAll(r *run, id int) {
+	if end := j.visit.enlist(r); end != nil {
+		defer end()
+	}
 	if j.fixed.Load() {
 		j.takeShare(r, id)
 		return

@@ -30,6 +30,8 @@ type run struct {
 	eval     evaluator  // What matches a tree, tile by tile?
 	sets     setMaker   // And by whole sets?
 
+	visit func(*Match) error // of EachMatch
+
 	// For a query that several goroutines share (parallel_job.go).
 	parallel Parallel
 	share    member // Which units does this run take?
@@ -156,6 +158,18 @@ type segmentPass struct {
 	run     func(*run) error
 	byTiles bool // visits only tiles for which member.mine is true
 	prunes  bool // skips documents that cannot enter
+
+	// begin, unless nil, is called by each goroutine that takes part, and end, unless nil, when that has
+	// finished.
+	begin func(*run) (end func())
+}
+
+// enlist begins a goroutine's part of the pass.
+func (visit segmentPass) enlist(r *run) (end func()) {
+	if visit.begin == nil {
+		return nil
+	}
+	return visit.begin(r)
 }
 
 var runs = sync.Pool{New: func() any {
@@ -173,7 +187,7 @@ func newRun(ctx context.Context, p *blockmax.Plan) *run {
 
 // release returns the run to the pool, without references to the caller's data.
 func (r *run) release() {
-	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel = nil, nil, nil, part{}, Parallel{}
+	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel, r.visit = nil, nil, nil, part{}, Parallel{}, nil
 	r.out.found = r.out.found[:0] // an error may have left some
 	r.leaveSegment()
 	r.batch.docs = nil
@@ -201,6 +215,9 @@ func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 		if shared, err := r.parallel.share(r, visit); shared {
 			return err
 		}
+	}
+	if end := visit.enlist(r); end != nil {
+		defer end()
 	}
 	for _, i := range r.query.order {
 		if err := r.enter(i); err != nil {

@@ -1,0 +1,138 @@
+package cpuexec
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// A Match is the accepted documents of one tile that match a plan. It is valid, and may be changed,
+// until the visit ends.
+type Match struct {
+	Segment int         // index into Plan.Segments
+	Tile    int         // number of the tile in its segment
+	Count   int         // of the documents, at least 1
+	Set     *[64]uint64 // bit d is set for document Tile*TileDocs + d of the segment
+
+	// Scores are those of the documents of Set, with the static rank; nil unless they were asked for.
+	// Those of other documents mean nothing.
+	Scores *[blockmax.TileDocs]uint32
+}
+
+// EachMatch visits all accepted documents that match a plan, tile by tile. K matters as it does for
+// Count, and After has no effect. Without scores, no frequency is read.
+//
+// The tiles of a search that is worth it are shared among goroutines. Each goroutine that takes part
+// calls begin first. It then calls visit for tiles, in any order, and end, unless that is nil, once it
+// takes no more; it may come again. So what visit and end share needs no lock, and what different
+// calls of begin share does. No visit runs when EachMatch has returned.
+func (x Parallel) EachMatch(ctx context.Context, p *blockmax.Plan, scores bool, begin func() (visit func(*Match) error, end func())) error {
+	if x.Pool != nil {
+		if err := x.begin(); err != nil {
+			return err
+		}
+		defer x.end()
+	}
+	if err := check(p); err != nil {
+		return err
+	}
+	r := newRun(ctx, p)
+	defer r.release()
+	r.parallel = x
+	tree, err := r.matchingTree()
+	if err != nil {
+		return err
+	}
+	return r.pass(segmentPass{
+		run: func(r *run) error { return r.visitMatches(scores) }, byTiles: true,
+		begin: func(r *run) (end func()) {
+			r.visit, end = begin()
+			return end
+		},
+	}, tree)
+}
+
+// matchingTree returns what matches the plan. Whether it requires all terms may depend on how many
+// documents have them.
+func (r *run) matchingTree() (*blockmax.Node, error) {
+	p := r.query.plan
+	first, second := p.Tree, p.Else
+	switch {
+	case p.Tree != nil:
+	case p.Mode == blockmax.Or:
+		first = r.query.flatTree(blockmax.Or)
+	default:
+		first = r.query.flatTree(blockmax.And)
+	}
+	andOr := p.Tree == nil && p.Mode == blockmax.AndOr
+	if second == nil && !andOr {
+		return first, nil
+	}
+	n, err := r.countMatches(first)
+	r.out.counting = false
+	switch {
+	case err != nil:
+		return nil, err
+	case n >= p.K:
+		return first, nil
+	case andOr:
+		return r.query.flatTree(blockmax.Or), nil
+	}
+	return second, nil
+}
+
+// visitMatches visits the matches of the tiles of the range.
+func (r *run) visitMatches(scores bool) error {
+	root, err := r.rootOf(r.query.tree, scores)
+	if err != nil {
+		return err
+	}
+	m := Match{Segment: r.at.index, Set: (*[64]uint64)(&r.win.matches)}
+	to := &r.win.scores
+	if scores {
+		m.Scores = (*[tileDocs]uint32)(to)
+	} else {
+		to = nil
+	}
+	bySets := !scores && r.bySets(root)
+	return r.eachTile(r.query.tree, scores, func(root *clause, t int) error {
+		if r.at.seg.Accept != nil && r.at.acceptedWords(r.win.base) == 0 {
+			return nil
+		}
+		err := r.matchTile(root, t, bySets, to)
+		m.Tile, m.Count = int(r.win.base/tileDocs), 0
+		for i := range r.win.matches {
+			r.win.matches[i] &= r.at.accepted(r.win.base, i)
+			m.Count += bits.OnesCount64(r.win.matches[i])
+		}
+		if err == nil && m.Count > 0 {
+			if scores {
+				r.addRanks()
+			}
+			err = r.visit(&m)
+		}
+		r.win.matches = bitset{}
+		if scores {
+			clear(r.win.scores[:]) // also those of documents that matched a child but not the tree
+		}
+		return err
+	})
+}
+
+// matchTile sets the matches of the window to the documents of the range that match the tree.
+func (r *run) matchTile(root *clause, t int, bySets bool, to *scores) error {
+	if !bySets {
+		return r.evalTile(root, t, &r.win.matches, to)
+	}
+	s := span{r.win.lo, r.win.hi}
+	return r.sets.fold(replace, root, s, r.win.matches[:(s.hi-s.lo+63)/64], 0)
+}
+
+// addRanks adds the static ranks of the matches to their scores.
+func (r *run) addRanks() {
+	if r.at.seg.Rank == nil || r.at.rankWeight == 0 {
+		return
+	}
+	r.win.matches.each(func(d uint32) { r.win.scores[d] += r.at.rank(r.win.base + d) })
+}
