@@ -169,6 +169,7 @@ __device__ __forceinline__ uint32_t use_leaf(const Tiled &t, const CountedLists 
   uint32_t *slot = slot_of(t, step.slot), *left = slot_of(t, t.slots - 1), postings = 0, lane = threadIdx.x % 32, words = words_of(t);
   uint32_t wanted = step.op == count_or ? all_lanes : strips_of(t, slot);
   if (wanted == 0) return 0;
+  __syncwarp();  // before documents are taken out of what other lanes read
   uint32_t lower = __ballot_sync(all_lanes, l.leaf[0] == step.from), lists = lower ? lower : __ballot_sync(all_lanes, l.leaf[1] == step.from);
   const Source of = lower ? l.of[0] : l.of[1];
   if (lists) {
