@@ -2,6 +2,7 @@ package riffle
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,22 +43,20 @@ func testOnGPU(t *testing.T, layout GPULayout) {
 	})
 	ix.fillWords(2000)
 	queries := gpuQueries(14)
-	same := func() {
+	same := func() map[string]int {
 		t.Helper()
 		onCPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: ProcessorCPU})
 		ix.must(err)
 		onGPU, err := ix.SearchBatch(t.Context(), queries, &SearchOptions{Processor: ProcessorGPU})
 		ix.must(err)
-		ran := map[string]int{}
+		ran := map[string]int{} // by executor
 		for i := range queries {
 			if !reflect.DeepEqual(onGPU[i].Hits, onCPU[i].Hits) {
 				t.Errorf("query %d: %d hits by %s, other than the %d of the CPU", i, len(onGPU[i].Hits), onGPU[i].Executor, len(onCPU[i].Hits))
 			}
 			ran[onGPU[i].Executor]++
 		}
-		if ran["gpu/maxscore"] == 0 {
-			t.Errorf("searches ran on %v", ran)
-		}
+		return ran
 	}
 	caches := func(empty bool) (all listcache.Stats) {
 		st, err := ix.Stats()
@@ -75,7 +74,9 @@ func testOnGPU(t *testing.T, layout GPULayout) {
 	}
 	ix.must(ix.Warm(t.Context(), queries, nil))
 	warm := caches(false)
-	same()
+	if ran := same(); ran["gpu/maxscore"] == 0 {
+		t.Errorf("searches ran on %v", ran)
+	}
 	searched := caches(false)
 	if searched.HitBytes == warm.HitBytes {
 		t.Errorf("nothing that was asked for was there: %+v", searched)
@@ -84,7 +85,19 @@ func testOnGPU(t *testing.T, layout GPULayout) {
 	if s := caches(true); s.EvictedBytes == searched.EvictedBytes || s.UsedBytes > 0 {
 		t.Errorf("lists of merged segments are still there: %+v", s)
 	}
-	same()
+	if ran := same(); ran["gpu/maxscore"] == 0 {
+		t.Errorf("searches ran on %v", ran)
+	}
+	// The CPU answers for a few documents that are added. (With ranges, they may be all that one of
+	// the GPUs has.)
+	var few Batch
+	for i := range 40 {
+		few.Put(fmt.Sprint("few ", i), map[string]any{"t": fmt.Sprintf("w%d w%d w%d", i%7, i%11, i%13), "n": i % 5})
+	}
+	ix.must(ix.Apply(t.Context(), &few))
+	if ran := same(); layout == GPULayoutCopies && ran["gpu/maxscore+cpu/bmm"] == 0 {
+		t.Errorf("with a few documents added, searches ran on %v", ran)
+	}
 }
 
 // TestFlatBytes: memory for flat lists is taken from the cache; asking for too much is an error.

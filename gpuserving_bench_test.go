@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/gpu/link"
 	"github.com/riffle-search/riffle/internal/jsonl"
 )
 
@@ -175,7 +177,9 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 //
 //	go test -tags cuda -run xxx -bench GPUServing -benchtime 1x .
 //
-// RIFFLE_SERVING_SECONDS (5) is how long each of the four phases lasts.
+// RIFFLE_SERVING_SECONDS (5) is how long each of the four phases lasts. With RIFFLE_SERVING_KEEP the
+// GPU answers for small segments, too, instead of the CPU. RIFFLE_SERVING_TRACE is a folder for where
+// the time goes (servingTrace).
 func BenchmarkGPUServing(b *testing.B) {
 	s := newServingCorpus(b)
 	seconds, _ := strconv.Atoi(os.Getenv("RIFFLE_SERVING_SECONDS"))
@@ -187,18 +191,21 @@ func BenchmarkGPUServing(b *testing.B) {
 			b.Fatal(err)
 		}
 		saturate(b, e, queries, time.Second)
-		quiet := saturate(b, e, queries, phase)
-		quietTimes := atRandom(b, e, queries, quiet/2, phase)
+		var quiet, changing float64
+		var quietTimes, changingTimes []searchTime
+		s.trace.phase(b, e, "quiet-saturated", func() { quiet = saturate(b, e, queries, phase) })
+		s.trace.phase(b, e, "quiet-random", func() { quietTimes = atRandom(b, e, queries, quiet/2, phase) })
 		before := s.merges.Load()
 		stop := s.addDocuments(b, e)
-		changing := saturate(b, e, queries, phase)
-		changingTimes := atRandom(b, e, queries, quiet/2, phase)
+		s.trace.phase(b, e, "changing-saturated", func() { changing = saturate(b, e, queries, phase) })
+		s.trace.phase(b, e, "changing-random", func() { changingTimes = atRandom(b, e, queries, quiet/2, phase) })
+		s.trace.times(b, "changing-random", changingTimes)
 		added, merges := stop(), s.merges.Load()-before
 		b.ReportMetric(quiet, "quiet-q/s")
 		b.ReportMetric(changing, "changing-q/s")
 		for _, p := range []int{50, 99} {
-			at := func(times []time.Duration) float64 {
-				return float64(times[(len(times)*p+99)/100-1].Microseconds()) / 1000
+			at := func(times []searchTime) float64 {
+				return float64(times[(len(times)*p+99)/100-1].took.Microseconds()) / 1000
 			}
 			b.ReportMetric(at(quietTimes), fmt.Sprintf("quiet-p%d-ms", p))
 			b.ReportMetric(at(changingTimes), fmt.Sprintf("changing-p%d-ms", p))
@@ -231,8 +238,14 @@ func saturate(b *testing.B, e *Engine, queries []Query, d time.Duration) float64
 	return float64(answered.Load()) / time.Since(start).Seconds()
 }
 
+// A searchTime is when a search was sent and what it took.
+type searchTime struct {
+	sent time.Time
+	took time.Duration
+}
+
 // atRandom sends single searches at random times for a while, and returns what they took, sorted.
-func atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Duration) (times []time.Duration) {
+func atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Duration) (times []searchTime) {
 	const senders = 4
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -251,14 +264,14 @@ func atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Dur
 						b.Error(err)
 					}
 					mu.Lock()
-					times = append(times, took)
+					times = append(times, searchTime{sent, took})
 					mu.Unlock()
 				})
 			}
 		})
 	}
 	all.Wait()
-	slices.Sort(times)
+	slices.SortFunc(times, func(a, b searchTime) int { return cmp.Compare(a.took, b.took) })
 	return times
 }
 
@@ -270,6 +283,7 @@ type servingCorpus struct {
 	dir     string // of indexes
 	built   string // of the last one
 	merges  atomic.Int64
+	trace   servingTrace
 }
 
 func newServingCorpus(b *testing.B) *servingCorpus {
@@ -285,7 +299,7 @@ func newServingCorpus(b *testing.B) *servingCorpus {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	s := &servingCorpus{dir: b.TempDir(), times: 1}
+	s := &servingCorpus{dir: b.TempDir(), times: 1, trace: servingTrace{dir: os.Getenv("RIFFLE_SERVING_TRACE")}}
 	for {
 		var doc jsonl.Document
 		err := r.Next(&doc)
@@ -326,8 +340,15 @@ func (s *servingCorpus) build(b *testing.B, oneSegment bool) *Engine {
 			Fields:  map[string]Field{"title": text, "lead": text, "text": text, "tag": {Type: FieldKeyword}},
 			NoStore: true,
 		},
-		GPU:      &GPUOptions{Required: true, Policy: GPUPolicyGPU},
-		Listener: &Listener{Merged: func(MergeEvent) { s.merges.Add(1) }},
+		GPU: &GPUOptions{Required: true, Policy: GPUPolicyGPU},
+		Listener: &Listener{
+			Merged: func(m MergeEvent) { s.merges.Add(1); s.trace.event("merged", m.Duration) },
+			Sealed: func(e SealEvent) { s.trace.event("sealed", e.Duration) },
+		},
+		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
+			o.KeepSmall = os.Getenv("RIFFLE_SERVING_KEEP") != ""
+			return link.Open(o)
+		}},
 	}
 	memory := int64(0)
 	if !oneSegment {

@@ -66,11 +66,16 @@ func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax
 	for i := range r.query.plan.Segments {
 		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}
+	hopeless := false
 	for i, s := range spans {
 		if i == 0 || s.Segment != spans[i-1].Segment {
 			if err := r.enter(s.Segment); err != nil {
 				return err
 			}
+			hopeless = r.hopeless(visit)
+		}
+		if hopeless {
+			continue
 		}
 		r.at.from, r.at.to = s.From, s.To
 		if err := visit.run(r); err != nil {

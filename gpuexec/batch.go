@@ -14,6 +14,7 @@ type batch struct {
 	arena     uint64 // address
 
 	resultRoom int // bytes of results that fit on the host
+	smallDocs  uint32
 
 	queries   []query
 	parts     []part     // of all queries

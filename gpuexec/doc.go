@@ -80,6 +80,11 @@
 // its documents, and the CPU continues with them from the device's threshold (post-processing in
 // Wang 2017). The final answer is exact.
 //
+// # Small segments
+//
+// With Options.SmallDocs segments with few documents are left to the CPU: Answer.Open has them. Each
+// costs the host of a batch as much as a large one (small.go).
+//
 // # Windows
 //
 // With Options.Stream the device lacks most of the lists. They are in pinned main memory, as
@@ -135,6 +140,7 @@
 //	lists.go          the lists of a batch
 //	pieces.go         heads and extents on their way
 //	want.go           which extents a batch needs
+//	small.go          segments that are left to the CPU
 //	known.go          what is remembered of lists
 //	tables.go         resident tables of where the extents of lists are
 //	flats.go          resident lists as flat postings

@@ -38,6 +38,10 @@ type Options struct {
 	FlatBytes int64
 	NoFlat    bool
 
+	// SmallDocs is the size of segments that are left to the CPU, if they are small beside the others
+	// of a plan (small.go). 0 is none.
+	SmallDocs uint32
+
 	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
 	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory.
 	BatchBytes int64
@@ -196,7 +200,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
-			s.batch.windowed.windows = &x.windows
+			s.batch.windowed.windows, s.batch.smallDocs = &x.windows, x.options.SmallDocs
 			s.batch.placed.columns, s.batch.flat.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
 			x.free <- s
@@ -401,7 +405,7 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer) {
 	b.begin()
 	x.known.mu.RLock()
-	b.lookup.find(&x.known, plans, taken, b.algorithm.prunes())
+	b.lookup.find(&x.known, plans, taken, b.algorithm.prunes(), b.smallDocs)
 	for i := range b.lookup.plans {
 		if p := &b.lookup.plans[i]; !b.add(p) {
 			answers[p.answer] = refused(p.plan, errDamagedList)

@@ -18,8 +18,10 @@ type lookup struct {
 type lookedUp struct {
 	plan     *Plan
 	answer   int
-	from, to int    // range in lists
+	from, to int    // range in lists, for the segments that are not small
 	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
+	small    uint32 // segments of at most so many documents are left to the CPU
+	left     []blockmax.Span
 }
 
 // plansAtOnce is how many plans a goroutine takes at a time, some 100 µs of work.
@@ -27,15 +29,17 @@ const plansAtOnce = 16
 
 // find looks up the lists of plans among those that are known. The caller holds known.mu for
 // reading.
-func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool) {
+func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool, smallDocs uint32) {
 	l.plans = l.plans[:0]
 	n := 0
 	for _, i := range taken {
-		from := n
+		from, small := n, smallOf(plans[i], smallDocs)
 		for s := range plans[i].Segments {
-			n += len(plans[i].Segments[s].Terms)
+			if seg := &plans[i].Segments[s]; seg.Docs > small {
+				n += len(seg.Terms)
+			}
 		}
-		l.plans = append(l.plans, lookedUp{plan: plans[i], answer: i, from: from, to: n})
+		l.plans = append(l.plans, lookedUp{plan: plans[i], answer: i, from: from, to: n, small: small})
 	}
 	l.lists = slices.Grow(l.lists[:0], n)[:n]
 	share(runtime.GOMAXPROCS(0), len(l.plans), plansAtOnce, func(_, from, to int) {
@@ -45,8 +49,14 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 			if prunes {
 				p.need = needOf(p.plan)
 			}
+			if p.small > 0 {
+				p.left = leftOf(p.plan, p.small)
+			}
 			at := p.from
 			for s := range p.plan.Segments {
+				if p.plan.Segments[s].Docs <= p.small {
+					continue
+				}
 				for t := range p.plan.Segments[s].Terms {
 					l.lists[at] = nil
 					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil && term.Key != 0 {

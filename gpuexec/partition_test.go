@@ -159,6 +159,7 @@ func TestPartition(t *testing.T) {
 		{"some extents missing", 3, 8 << 20, gpuexec.Options{}, 2, 25},
 		{"exhaustive", 2, 8 << 20, gpuexec.Options{Algorithm: gpuexec.Exhaustive}, 0, 26},
 		{"streams", 2, 32 << 20, gpuexec.Options{Stream: true, WindowBytes: 8 << 20, HostBytes: 16 << 20}, 0, 27},
+		{"small segments", 2, 8 << 20, gpuexec.Options{SmallDocs: 1000}, 0, 28},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := openRanged(t, test.devices, test.cache, test.o)
@@ -169,7 +170,7 @@ func TestPartition(t *testing.T) {
 			if err := exectest.Check(r, test.seed, exectest.Fewer(20)); err != nil {
 				t.Error(err)
 			}
-			if (test.lose > 0) != (r.partial > 0) || r.whole == 0 || r.cut == 0 {
+			if (test.lose > 0 || test.o.SmallDocs > 0) != (r.partial > 0) || r.whole == 0 || r.cut == 0 {
 				t.Errorf("%d whole answers, %d partial, %d segments cut", r.whole, r.partial, r.cut)
 			}
 		})

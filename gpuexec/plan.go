@@ -75,10 +75,12 @@ var errDamagedList = errors.New("gpuexec: a damaged list")
 // A query is a plan in a batch.
 type query struct {
 	plan     *Plan
-	answer   int          // index of its answer
-	from, to int          // range in the batch's parts; those of AND first
-	blocks   int64        // of all lists of all passes
-	need     uint32       // of an OR: a lower bound on the score of the answer's last hit
+	answer   int    // index of its answer
+	from, to int    // range in the batch's parts; those of AND first
+	blocks   int64  // of all lists of all passes
+	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
+	small    uint32 // segments of at most so many documents are left to the CPU
+	left     []blockmax.Span
 	byStrips bool         // kernels/strips.cu scores its tiles
 	tree     compiledTree // of a plan with a tree that is scored
 	counted  bool         // kernels/count_matches.cu counts what matches, and nothing is scored
@@ -106,10 +108,10 @@ type partTerm struct {
 // add adds a plan to the batch. It reports false if one of its lists is damaged.
 func (b *batch) add(of *lookedUp) bool {
 	p, found := of.plan, b.lookup.lists[of.from:of.to]
-	if !b.know(p, found) {
+	if !b.know(p, found, of.small) {
 		return false
 	}
-	q := query{plan: p, answer: of.answer, from: len(b.parts), need: of.need}
+	q := query{plan: p, answer: of.answer, from: len(b.parts), need: of.need, small: of.small, left: of.left}
 	switch {
 	case b.counts(&q):
 		b.addCounted(&q, found)
@@ -132,10 +134,13 @@ func (b *batch) add(of *lookedUp) bool {
 
 // know completes the lists of a plan that were looked up, segment by segment; nil stands for a term
 // that a segment lacks. It reports false if one is damaged.
-func (b *batch) know(p *Plan, found []*knownList) bool {
+func (b *batch) know(p *Plan, found []*knownList, small uint32) bool {
 	at := 0
 	for i := range p.Segments {
 		s := &p.Segments[i]
+		if s.Docs <= small {
+			continue
+		}
 		for t := range s.Terms {
 			k := found[at]
 			if k == nil || k.blocks == 0 {
@@ -154,6 +159,9 @@ func (b *batch) know(p *Plan, found []*knownList) bool {
 // addParts adds the segments of a query where something can match.
 func (b *batch) addParts(q *query, found []*knownList, all bool) {
 	for s := range q.plan.Segments {
+		if q.plan.Segments[s].Docs <= q.small {
+			continue
+		}
 		n := len(q.plan.Segments[s].Terms)
 		b.addPart(q, s, found[:n], all)
 		found = found[n:]

@@ -101,7 +101,7 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 		a := &answers[q.answer]
 		keys := unsafe.Slice((*uint64)(unsafe.Pointer(&read[b.results.keysAt[i]])), s.held)
 		a.Top = blockmax.TopK{Total: int(s.matched), Exact: s.pruned == 0 && !b.spared(q), Hits: room.hits(keys)}
-		if s.unresolved > 0 {
+		if s.unresolved > 0 || len(q.left) > 0 {
 			a.Pass = blockmax.And
 			if q.plan.Tree != nil || q.plan.Mode == blockmax.Or {
 				a.Pass = blockmax.Or
@@ -109,7 +109,7 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 			// For AND+OR, an AND with gaps that found too few hits leaves open which of the two
 			// modes applies.
 			undecided := settles(q.plan) && s.answered == 0
-			a.leaveOpen(q.plan, open[i], undecided || rangeCount > len(ranges))
+			a.leaveOpen(q.plan, append(open[i], q.left...), undecided || s.unresolved > 0 && rangeCount > len(ranges))
 		}
 		a.Top.Work = blockmax.Work{
 			BlocksDecoded: int64(s.decoded), BlocksSkipped: max(0, q.blocks-int64(s.decoded)),

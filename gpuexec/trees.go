@@ -196,6 +196,9 @@ func (b *batch) addTree(q *query, found []*knownList) {
 	leaves := b.trees.leaves[q.tree.leaves[0]:q.tree.leaves[1]]
 	for s := range q.plan.Segments {
 		seg := &q.plan.Segments[s]
+		if seg.Docs <= q.small {
+			continue
+		}
 		of := found[:len(seg.Terms)]
 		found = found[len(seg.Terms):]
 		pt := part{query: len(b.queries), segment: s, way: byOrTiles, from: len(b.terms)}

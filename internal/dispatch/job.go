@@ -137,6 +137,11 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	if len(j.partial.Open) == 0 {
 		return Answer{j.partial.Top, OnGPU}, nil
 	}
+	if j.fewOpen() { // done sooner than a core is waited for
+		top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
+		j.d.completed.Add(1)
+		return Answer{top, OnBoth}, err
+	}
 	by := OnBoth
 	j.cpu = 0 // what remains of it is unknown
 	if j.allOpen() {
@@ -148,6 +153,21 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
 	j.d.end(j, by)
 	return Answer{top, by}, err
+}
+
+// fewDocs is how many open documents are few.
+const fewDocs = 1 << 16
+
+// fewOpen reports whether a device has left few documents open, and few beside the others.
+func (j *job) fewOpen() bool {
+	open, all := uint64(0), uint64(0)
+	for _, s := range j.partial.Open {
+		open += uint64(s.To - s.From)
+	}
+	for i := range j.query.Plan.Segments {
+		all += uint64(j.query.Plan.Segments[i].Docs)
+	}
+	return open <= fewDocs && 2*open <= all
 }
 
 // allOpen reports whether the device has not looked at any document.

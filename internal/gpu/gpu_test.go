@@ -16,12 +16,12 @@ func TestOptionsArrive(t *testing.T) {
 		want  gpuexec.Options
 	}{
 		{
-			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true},
+			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true, KeepSmall: true},
 			gpuexec.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true, Cache: listcache.Config{Static: true}},
 		},
 		{
 			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true},
-			gpuexec.Options{Stream: true, HostBytes: 3, StaticLists: true, Cache: listcache.Config{Static: true}},
+			gpuexec.Options{Stream: true, HostBytes: 3, SmallDocs: 1 << 15, StaticLists: true, Cache: listcache.Config{Static: true}},
 		},
 	} {
 		if got := executorOptions(&test.given); !reflect.DeepEqual(got, test.want) {
