@@ -551,7 +551,7 @@ func TestBits(t *testing.T) {
 					}
 				}
 			}
-			if deposit(&set, &has); set != result {
+			if deposit(&set, &has, at); set != result {
 				t.Fatalf("deposit of %d bits", bits.OnesCount64(has[0]))
 			}
 		}

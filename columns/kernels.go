@@ -1,14 +1,110 @@
 package columns
 
-// unpack writes len(dst) packed numbers of width bits.
-func unpack(dst []uint64, b []byte, width int) { unpackPortable(dst, b, width) }
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
-// rangePacked sets a bit for each of n packed numbers that is in lo..lo+span, in as many words as
-// that takes.
-func rangePacked(set []uint64, b []byte, n, width int, lo, span uint64) {
-	rangePortable(set, b, n, width, lo, span)
+// The kernels, which handle a tile. Each has a variant in Go, here, and variants in assembly.
+// kernels_amd64.go chooses the variant; kernels_noasm.go always runs Go:
+//
+//	rangePacked  packed numbers in a range, as bits
+//	unpackKeys   keys of packed quotients
+//	unpack32     packed numbers, as 32 bits
+//	deposit      bits of documents with a value, to bits of all documents
+//	anyOf        bits of values to bits of documents
+
+// rangePortable is rangePacked in Go.
+func rangePortable(set []uint64, b []byte, n, width int, lo, span uint64) {
+	mask := lowBits(width)
+	bit := uint64(0)
+	for w := range set {
+		var word uint64
+		for i := range min(64, n-64*w) {
+			x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask
+			_, above := bits.Sub64(span, x-lo, 0)
+			word |= (above ^ 1) << i
+			bit += uint64(width)
+		}
+		set[w] = word
+	}
 }
 
-func deposit(set, has *[tileWords]uint64) { depositPortable(set, has) }
+// unpackKeysPortable is unpackKeys in Go.
+func unpackKeysPortable(dst []uint64, b []byte, width int, least, divisor uint64) {
+	mask := lowBits(width)
+	bit := uint64(0)
+	for i := range dst {
+		dst[i] = least + divisor*(binary.LittleEndian.Uint64(b[bit>>3:])>>(bit&7)&mask)
+		bit += uint64(width)
+	}
+}
 
-func extract(x, mask uint64) uint64 { return extractPortable(x, mask) }
+// unpack32Portable is unpack32 in Go.
+func unpack32Portable(dst []uint32, b []byte, width int) {
+	mask := uint32(lowBits(width))
+	bit := uint64(0)
+	for i := range dst {
+		dst[i] = binary.LittleEndian.Uint32(b[bit>>3:]) >> (bit & 7) & mask
+		bit += uint64(width)
+	}
+}
+
+// depositPortable is deposit in Go.
+func depositPortable(set, has *[tileWords]uint64) {
+	from := *set
+	at := 0
+	for i, mask := range has {
+		var y uint64
+		n := bits.OnesCount64(mask)
+		if n == 64 && at%64 == 0 {
+			y = from[at/64]
+		} else if n > 0 {
+			x := from[at/64] >> (at % 64)
+			if at%64+n > 64 {
+				x |= from[at/64+1] << (64 - at%64)
+			}
+			x &= 1<<n - 1
+			for m := mask; x != 0; m &= m - 1 {
+				if x&1 == 1 {
+					y |= m & -m
+				}
+				x >>= 1
+			}
+		}
+		set[i] = y
+		at += n
+	}
+}
+
+// anyPortable is anyOf in Go.
+func anyPortable(set *[tileWords]uint64, found, ends []uint64) {
+	at, carry := 0, uint64(0) // documents so far; whether the last one, which goes on, has a value found
+	for i, f := range found {
+		end := ends[i]
+		// Adding the values found to all values that are not last carries into the bit of the last one.
+		sum, over := bits.Add64(f&^end, ^end, carry)
+		carry = over
+		any := extract((sum|f)&end, end)
+		n := bits.OnesCount64(end)
+		if n > 0 {
+			set[at/64] |= any << (at % 64)
+		}
+		if at%64+n > 64 {
+			set[at/64+1] |= any >> (64 - at%64)
+		}
+		at += n
+	}
+}
+
+// extract returns the bits of x under a mask, one behind the other.
+func extract(x, mask uint64) (y uint64) {
+	if mask == ^uint64(0) {
+		return x
+	}
+	for i := 0; mask != 0; i++ {
+		y |= x >> bits.TrailingZeros64(mask) & 1 << i
+		mask &= mask - 1
+	}
+	return y
+}

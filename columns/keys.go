@@ -26,43 +26,25 @@ func (t *tile) keys(b []byte, l layout, dst []uint64) {
 			dst[i] = t.least
 		}
 	case packed:
-		unpack(dst, b[l.values:], int(t.width))
-		toKeys(dst, t.least, t.divisor)
+		unpackKeys(dst, b[l.values:], int(t.width), t.least, t.divisor)
 	case table:
 		var room [maxTable]uint64
-		entries := room[:t.entries]
-		unpack(entries, b[l.whole:], widthOf(t.top))
-		toKeys(entries, t.least, t.divisor)
-		unpack(dst, b[l.values:], int(t.width))
+		unpackKeys(room[:t.entries], b[l.whole:], widthOf(t.top), t.least, t.divisor)
+		unpackKeys(dst, b[l.values:], int(t.width), 0, 1)
 		for i, place := range dst {
 			dst[i] = room[place%maxTable]
 		}
 	case rising:
-		unpack(dst, b[l.values:], int(t.width))
+		unpackKeys(dst, b[l.values:], int(t.width), t.gap*t.divisor, t.divisor)
 		wide := widthOf(t.top)
 		for run := 0; run < len(dst); run += risingRun {
-			q := packedAt(b[l.whole:], run/risingRun, wide)
+			key := t.least + packedAt(b[l.whole:], run/risingRun, wide)*t.divisor
 			some := dst[run:min(run+risingRun, len(dst))]
-			some[0] = q
+			some[0] = key
 			for i := 1; i < len(some); i++ {
-				q += some[i] + t.gap
-				some[i] = q
+				key += some[i]
+				some[i] = key
 			}
-		}
-		toKeys(dst, t.least, t.divisor)
-	}
-}
-
-// toKeys makes keys of quotients.
-func toKeys(q []uint64, least, divisor uint64) {
-	switch {
-	case divisor != 1:
-		for i := range q {
-			q[i] = least + q[i]*divisor
-		}
-	case least != 0:
-		for i := range q {
-			q[i] += least
 		}
 	}
 }

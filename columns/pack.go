@@ -5,13 +5,16 @@ import (
 	"math/bits"
 )
 
-// GuardBytes is the number of zeros at the end of a part of the payload. Kernels read that far
+// guardBytes is the number of zeros at the end of a part of the payload. Kernels read that far
 // behind packed numbers.
 const guardBytes = 64
 
 // widest is the greatest width below 64: a number of that many bits lies within eight bytes,
 // whatever its first bit.
 const widest = 57
+
+// widest32 is the greatest width that unpack32 unpacks.
+const widest32 = 25
 
 // widthOf returns the width at which numbers up to top are packed.
 func widthOf(top uint64) int {
@@ -62,29 +65,3 @@ func packedAt(b []byte, i, width int) uint64 {
 
 // lowBits has the lowest bits set.
 func lowBits(width int) uint64 { return 1<<width - 1 }
-
-// unpackPortable is unpack in Go.
-func unpackPortable(dst []uint64, b []byte, width int) {
-	mask := lowBits(width)
-	bit := uint64(0)
-	for i := range dst {
-		dst[i] = binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask
-		bit += uint64(width)
-	}
-}
-
-// rangePortable is rangePacked in Go.
-func rangePortable(set []uint64, b []byte, n, width int, lo, span uint64) {
-	mask := lowBits(width)
-	bit := uint64(0)
-	for w := range set {
-		var word uint64
-		for i := range min(64, n-64*w) {
-			x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask
-			_, above := bits.Sub64(span, x-lo, 0)
-			word |= (above ^ 1) << i
-			bit += uint64(width)
-		}
-		set[w] = word
-	}
-}

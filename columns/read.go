@@ -80,12 +80,21 @@ func (t *tile) checkRising(b []byte, l layout) error {
 
 // allUpTo reports whether no packed number is above a limit.
 func allUpTo(b []byte, n, width int, limit uint64) bool {
-	if width == 0 {
-		return true
-	}
-	for i := range n {
-		if packedAt(b, i, width) > limit {
+	var room [tileWords]uint64
+	for n > 0 {
+		some := min(n, TileDocs)
+		set := room[:(some+63)/64]
+		rangePacked(set, b, some, width, 0, limit)
+		in := 0
+		for _, w := range set {
+			in += bits.OnesCount64(w)
+		}
+		if in < some {
 			return false
+		}
+		n -= some
+		if n > 0 {
+			b = b[some/8*width:]
 		}
 	}
 	return true
@@ -225,7 +234,7 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 	if t.presence != everyone {
 		var has [tileWords]uint64
 		t.has(b, &has)
-		deposit(set, &has)
+		deposit(set, &has, int(t.docs))
 	}
 	for _, w := range set {
 		n += bits.OnesCount64(w)
@@ -272,7 +281,7 @@ func (t *tile) search(b []byte, l layout, q uint64) int {
 	return at
 }
 
-// words has room for bits of more values than a tile has documents.
+// wordsPool has room for bits of more values than a tile has documents.
 var wordsPool = sync.Pool{New: func() any { return new([]uint64) }}
 
 // rangeSeveral sets a bit for each document that has a value, of those that have any in from..to.
@@ -280,24 +289,15 @@ func (t *tile) rangeSeveral(b []byte, l layout, from, to uint64, set *[tileWords
 	room := wordsPool.Get().(*[]uint64)
 	defer wordsPool.Put(room)
 	ends := t.endsOf(b, l)
-	*room = resize(*room, ends.words())
-	found := *room
+	words := ends.words()
+	*room = resize(*room, 2*words)
+	found, last := (*room)[:words], (*room)[words:]
+	for i := range last {
+		last[i] = ends.word(i)
+	}
 	rangePacked(found, b[l.values:], int(t.values), int(t.width), from, to-from)
 	clear(set[:])
-	at, carry := 0, uint64(0) // documents so far; whether the last one, which goes on, has a value found
-	for i, f := range found {
-		end := ends.word(i)
-		// Adding the values found to all values that are not last carries into the bit of the last one.
-		sum, over := bits.Add64(f&^end, ^end, carry)
-		carry = over
-		any := extract((sum|f)&end, end)
-		set[at/64] |= any << (at % 64)
-		n := bits.OnesCount64(end)
-		if at%64+n > 64 {
-			set[at/64+1] |= any >> (64 - at%64)
-		}
-		at += n
-	}
+	anyOf(set, found, last)
 }
 
 func resize(s []uint64, n int) []uint64 {
@@ -305,44 +305,4 @@ func resize(s []uint64, n int) []uint64 {
 		return make([]uint64, n)
 	}
 	return s[:n]
-}
-
-// extractPortable is extract in Go: the bits of x under a mask, one behind the other.
-func extractPortable(x, mask uint64) (y uint64) {
-	if mask == ^uint64(0) {
-		return x
-	}
-	for i := 0; mask != 0; i++ {
-		y |= x >> bits.TrailingZeros64(mask) & 1 << i
-		mask &= mask - 1
-	}
-	return y
-}
-
-// depositPortable is deposit in Go: it moves the bits of set, one for each document that has a
-// value, to those documents.
-func depositPortable(set, has *[tileWords]uint64) {
-	from := *set
-	at := 0
-	for i, mask := range has {
-		var y uint64
-		n := bits.OnesCount64(mask)
-		if n == 64 && at%64 == 0 {
-			y = from[at/64]
-		} else if n > 0 {
-			x := from[at/64] >> (at % 64)
-			if at%64+n > 64 {
-				x |= from[at/64+1] << (64 - at%64)
-			}
-			x &= 1<<n - 1
-			for m := mask; x != 0; m &= m - 1 {
-				if x&1 == 1 {
-					y |= m & -m
-				}
-				x >>= 1
-			}
-		}
-		set[i] = y
-		at += n
-	}
 }

@@ -1,0 +1,120 @@
+//go:build !purego
+
+package columns
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/riffle-search/riffle/internal/impl"
+)
+
+//go:generate go run -C _asm . -out ../kernels_amd64.s -pkg columns
+
+// Which variants this CPU has; the first that is set is used. AVX-512 means the extensions of Ice
+// Lake and Zen 4, which shuffle bytes across a register.
+var (
+	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI && useAVX2
+	useAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+)
+
+func init() {
+	impl.Register("columns", "avx512", &useAVX512)
+	impl.Register("columns", "avx2", &useAVX2)
+}
+
+// rangePacked sets a bit for each of n packed numbers of width bits (1 to 57, or 64) that is in
+// lo..lo+span, in as many words as that takes. lo+span must have at most width bits. The guard must
+// follow the numbers in b.
+func rangePacked(set []uint64, b []byte, n, width int, lo, span uint64) {
+	words := n / 64
+	switch {
+	case words == 0 || !useAVX2 && !useAVX512:
+		rangePortable(set, b, n, width, lo, span)
+		return
+	case useAVX512:
+		rangeAVX512(unsafe.SliceData(set), unsafe.SliceData(b), words, width, lo, span)
+	default:
+		rangeAVX2(unsafe.SliceData(set), unsafe.SliceData(b), words, width, lo, span)
+	}
+	if n%64 > 0 {
+		rangePortable(set[words:], b[8*words*width:], n%64, width, lo, span)
+	}
+}
+
+// unpackKeys writes len(dst) keys: least + divisor times a packed number of width bits (0 to 57, or
+// 64). The guard must follow the numbers in b.
+func unpackKeys(dst []uint64, b []byte, width int, least, divisor uint64) {
+	steps := len(dst) / 8
+	switch {
+	case steps == 0 || width == 0 || !useAVX2 && !useAVX512:
+		unpackKeysPortable(dst, b, width, least, divisor)
+		return
+	case useAVX512:
+		unpackAVX512(unsafe.SliceData(dst), unsafe.SliceData(b), steps, width, least, divisor)
+	default:
+		unpackAVX2(unsafe.SliceData(dst), unsafe.SliceData(b), steps, width, least, divisor)
+	}
+	unpackKeysPortable(dst[8*steps:], b[steps*width:], width, least, divisor)
+}
+
+// unpack32 writes len(dst) packed numbers of width bits (0 to 25). The guard must follow them in b.
+func unpack32(dst []uint32, b []byte, width int) {
+	steps := len(dst) / 16
+	switch {
+	case steps == 0 || width == 0 || !useAVX2 && !useAVX512:
+		unpack32Portable(dst, b, width)
+		return
+	case useAVX512:
+		unpack32AVX512(unsafe.SliceData(dst), unsafe.SliceData(b), steps, width)
+	default:
+		unpack32AVX2(unsafe.SliceData(dst), unsafe.SliceData(b), steps, width)
+	}
+	unpack32Portable(dst[16*steps:], b[2*steps*width:], width)
+}
+
+// deposit moves the bits of set, one for each document that has a value, to those documents.
+func deposit(set, has *[tileWords]uint64, docs int) {
+	if useAVX2 || useAVX512 {
+		depositBMI2(set, has, docs)
+		return
+	}
+	depositPortable(set, has)
+}
+
+// anyOf sets a bit for each document of which a value was found. ends has a bit for the last value of
+// each. Both are as long as the values take, with zeros behind them. set must be clear.
+func anyOf(set *[tileWords]uint64, found, ends []uint64) {
+	if useAVX2 || useAVX512 {
+		anyBMI2(&set[0], unsafe.SliceData(found), unsafe.SliceData(ends), len(found))
+		return
+	}
+	anyPortable(set, found, ends)
+}
+
+//go:noescape
+func rangeAVX512(set *uint64, b *byte, words, width int, lo, span uint64)
+
+//go:noescape
+func rangeAVX2(set *uint64, b *byte, words, width int, lo, span uint64)
+
+//go:noescape
+func unpackAVX512(dst *uint64, b *byte, steps, width int, least, divisor uint64)
+
+//go:noescape
+func unpackAVX2(dst *uint64, b *byte, steps, width int, least, divisor uint64)
+
+//go:noescape
+func unpack32AVX512(dst *uint32, b *byte, steps, width int)
+
+//go:noescape
+func unpack32AVX2(dst *uint32, b *byte, steps, width int)
+
+//go:noescape
+func depositBMI2(set, has *[64]uint64, docs int)
+
+// anyBMI2 writes as many words of set as there are documents.
+//
+//go:noescape
+func anyBMI2(set, found, ends *uint64, words int)

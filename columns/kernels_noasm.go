@@ -1,0 +1,17 @@
+//go:build !amd64 || purego
+
+package columns
+
+func rangePacked(set []uint64, b []byte, n, width int, lo, span uint64) {
+	rangePortable(set, b, n, width, lo, span)
+}
+
+func unpackKeys(dst []uint64, b []byte, width int, least, divisor uint64) {
+	unpackKeysPortable(dst, b, width, least, divisor)
+}
+
+func unpack32(dst []uint32, b []byte, width int) { unpack32Portable(dst, b, width) }
+
+func deposit(set, has *[tileWords]uint64, _ int) { depositPortable(set, has) }
+
+func anyOf(set *[tileWords]uint64, found, ends []uint64) { anyPortable(set, found, ends) }
