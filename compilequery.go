@@ -448,10 +448,13 @@ func guessValue(text string) any {
 	return text
 }
 
-// numberOf returns the number that a text spells, as int64 or float64.
+// numberOf returns the number that a text spells, as int64, uint64 or float64.
 func numberOf(text string) (any, bool) {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i, true
+	}
+	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return u, true
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)

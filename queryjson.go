@@ -84,7 +84,7 @@ func (q Term) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"term": j})
 }
 
-// plainValue returns a value of a Term as string, bool, int64, float64 or time.Time.
+// plainValue returns a value of a Term as string, bool, int64, uint64, float64 or time.Time.
 func plainValue(value any) (any, error) {
 	vals, err := document.Flatten(map[string]any{"value": value})
 	if err != nil || len(vals) != 1 {
@@ -364,6 +364,9 @@ func (j *termJSON) value() (any, error) {
 		}
 		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return i, nil
+		}
+		if u, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return u, nil
 		}
 		return v.Float64()
 	}

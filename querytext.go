@@ -228,6 +228,8 @@ func appendValue(to []byte, v any, escape bool) []byte {
 		return strconv.AppendBool(to, v)
 	case int64:
 		return strconv.AppendInt(to, v, 10)
+	case uint64:
+		return strconv.AppendUint(to, v, 10)
 	case float64:
 		return appendNumber(to, v)
 	case time.Time:

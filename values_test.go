@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/big"
 	"net/netip"
 	"os"
@@ -29,6 +30,65 @@ func (ix *testIndex) eachState(check func(state string)) {
 	check("sealed")
 	ix.reopen(&o)
 	check("reopened")
+}
+
+// TestUnsignedNumbers: integers above all int64 come in as values, as JSON and as text, are exact in
+// terms, ranges and stored fields, and compare with all other numbers.
+func TestUnsignedNumbers(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{"n": {Type: FieldNumber}}}})
+	const most = uint64(math.MaxUint64)
+	ix.put("most", map[string]any{"n": most})
+	ix.put("next", map[string]any{"n": json.Number("18446744073709551614")})
+	ix.put("least", struct {
+		N uint64 `riffle:"n"`
+	}{1 << 63})
+	ix.put("float", map[string]any{"n": 0x1p63})
+	ix.put("beyond", map[string]any{"n": 0x1p64})
+	ix.put("int", map[string]any{"n": int64(math.MaxInt64)})
+	ix.put("several", map[string]any{"n": []any{-1, most - 5, 1.5}})
+	ix.eachState(func(state string) {
+		for _, c := range []struct {
+			q    Query
+			want []string
+		}{
+			{Term{"n", most}, []string{"most"}},
+			{Term{"n", most - 1}, []string{"next"}},
+			{Term{"n", json.Number("18446744073709551610")}, []string{"several"}},
+			{match("n", "18446744073709551615"), []string{"most"}},
+			{Term{"n", uint64(1 << 63)}, []string{"float", "least"}},
+			{Term{"n", 0x1p63}, []string{"float", "least"}},
+			{Term{"n", 0x1p64}, []string{"beyond"}},
+			{Range{Field: "n", From: most - 5, To: most}, []string{"next", "several"}},
+			{Range{Field: "n", From: most - 1, ExcludeFrom: true}, []string{"beyond", "most"}},
+			{Range{Field: "n", From: int64(math.MaxInt64), To: 0x1p64}, []string{"float", "int", "least", "most", "next", "several"}},
+			{Range{Field: "n", From: 0x1p63, ExcludeFrom: true, To: "18446744073709551615", IncludeTo: true}, []string{"most", "next", "several"}},
+			{Range{Field: "n", To: uint64(1 << 63)}, []string{"int", "several"}},
+		} {
+			got := ix.ids(c.q)
+			if slices.Sort(got); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v: %v, want %v", state, c.q, got, c.want)
+			}
+			data, err := json.Marshal(c.q)
+			ix.must(err)
+			again, err := UnmarshalQuery(data)
+			ix.must(err)
+			if got := ix.ids(again); len(got) != len(c.want) {
+				t.Errorf("%s: %s: %v, want %v", state, data, got, c.want)
+			}
+		}
+		for _, text := range []string{"n:18446744073709551615", "n:>18446744073709551614 -n:18446744073709551616"} {
+			q, err := ParseQuery(text, &ParseOptions{Schema: ix.Schema()})
+			ix.must(err)
+			if got := ix.ids(q); !slices.Equal(got, []string{"most"}) {
+				t.Errorf("%s: %s: %v", state, text, got)
+			}
+		}
+		for id, want := range map[string]any{"most": most, "next": most - 1, "least": uint64(1 << 63), "float": uint64(1 << 63), "beyond": 0x1p64, "several": []any{int64(-1), most - 5, 1.5}} {
+			if got, err := ix.Get(ctx, id); err != nil || !reflect.DeepEqual(got["n"], want) {
+				t.Errorf("%s: %s is stored as %v, %v, want %v", state, id, got["n"], err, want)
+			}
+		}
+	})
 }
 
 // TestDateStrings: a date field accepts RFC 3339 and dates from JSON, maps and structs, and

@@ -52,7 +52,7 @@ func TestNewerValues(t *testing.T) {
 			m.Info = []byte("\x02anything")
 			return s.Commit(ctx, store.Edit{Manifest: &m})
 		}, "index info of version 2; "},
-		{"document in a log record", record("P\x01b\x05\x00\x03abc"), "log record 2: format not supported: stored document of version 3; "},
+		{"document in a log record", record("P\x01b\x05\x00\x04abc"), "log record 2: format not supported: stored document of version 4; "},
 	} {
 		dir := t.TempDir()
 		e, err := Open(dir, &Options{Schema: parsed(t, `{"fields":{"text":{"type":"text"}}}`)})

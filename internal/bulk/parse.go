@@ -121,6 +121,8 @@ func (w *worker) put(name string, v any) {
 		w.flat.Put(document.Text(name, v))
 	case int64:
 		w.flat.Put(document.Int(name, v))
+	case uint64:
+		w.flat.Put(document.Uint(name, v))
 	case float64:
 		w.flat.AddFloat(name, v)
 	case bool:

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 )
@@ -13,7 +14,7 @@ type Span struct{ From, To []byte }
 // as the bounds are. A bound that is nil is none; one must be there. Integers and other numbers have
 // terms of their own, which compare as the numbers do, exactly.
 func Between(low, high *Value, excludeLow, includeHigh bool) []Span {
-	kinds := []valueKind{KindInt, kindFloat}
+	kinds := []valueKind{KindInt, kindUint, kindFloat}
 	if low != nil && low.Kind == kindTime || high != nil && high.Kind == kindTime {
 		kinds = []valueKind{kindTime}
 	}
@@ -39,37 +40,80 @@ func appendBound(to []byte, k valueKind, v *Value, exclude, low bool) []byte {
 	switch {
 	case k == kindTime:
 		to = append(to, v.Str...)
-	case k == v.Kind && k == KindInt:
+	case k == KindInt && v.Kind == KindInt:
 		to = binary.BigEndian.AppendUint64(to, v.num^1<<63)
-	case k == v.Kind:
+	case k == kindUint && v.Kind == kindUint:
+		to = binary.BigEndian.AppendUint64(to, v.num)
+	case k == kindFloat && v.Kind == kindFloat:
 		to = appendFloatTerm(to, v.num)
-	case k == KindInt: // and a bound that is no integer, or beyond all of them
+	case k == kindFloat: // an integer as a bound of other numbers; a large one is rounded to one beside it
 		x, _ := v.float()
-		if exclude = false; low {
-			x = math.Ceil(x)
-		} else {
-			x = math.Floor(x)
-		}
-		if x < -1<<63 {
-			return to
-		} else if x >= 1<<63 {
-			return append(to, bytes.Repeat([]byte{0xff}, 9)...)
-		}
-		to = binary.BigEndian.AppendUint64(to, uint64(int64(x))^1<<63)
-	default: // an integer as a bound of other numbers; a large one is rounded to one beside it
-		i := int64(v.num)
-		x := float64(i)
-		if above := x >= 1<<63 || int64(x) > i; above {
+		switch above := compareFloat(x, v); {
+		case above > 0:
 			exclude = !low
-		} else if int64(x) < i {
+		case above < 0:
 			exclude = low
 		}
 		to = appendFloatTerm(to, math.Float64bits(x))
+	default: // integers, and a bound that is none of them
+		n, beyond := integerBound(k, v, low)
+		switch {
+		case beyond < 0:
+			return to
+		case beyond > 0:
+			return append(to, bytes.Repeat([]byte{0xff}, 9)...)
+		}
+		exclude = false
+		to = binary.BigEndian.AppendUint64(to, n)
 	}
 	if exclude == low {
 		to = append(to, 0)
 	}
 	return to
+}
+
+// integerBound returns the part of a term that stands for the first integer of a kind from a value on,
+// or without low for the last one up to it, or whether the value is below or above all of the kind.
+func integerBound(k valueKind, v *Value, low bool) (n uint64, beyond int) {
+	switch v.Kind {
+	case KindInt: // as a bound of kindUint
+		return 0, -1
+	case kindUint: // as a bound of KindInt
+		return 0, 1
+	}
+	x := math.Float64frombits(v.num)
+	if low {
+		x = math.Ceil(x)
+	} else {
+		x = math.Floor(x)
+	}
+	least, end := float64(-1<<63), float64(1<<63)
+	if k == kindUint {
+		least, end = 1<<63, 1<<64
+	}
+	switch {
+	case x < least:
+		return 0, -1
+	case x >= end:
+		return 0, 1
+	case k == kindUint:
+		return uint64(x), 0
+	}
+	return uint64(int64(x)) ^ 1<<63, 0
+}
+
+// compareFloat compares the float64 next to an integer with it: it is above 0 if the float64 is greater.
+func compareFloat(x float64, v *Value) int {
+	if v.Kind == kindUint {
+		if x >= 1<<64 {
+			return 1
+		}
+		return cmp.Compare(uint64(x), v.num)
+	}
+	if x >= 1<<63 {
+		return 1
+	}
+	return cmp.Compare(int64(x), int64(v.num))
 }
 
 // appendFloatTerm appends the part of a term that stands for the bits of a float64.

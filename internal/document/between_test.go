@@ -14,12 +14,18 @@ func TestBetween(t *testing.T) {
 	for _, i := range []int64{math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -2, -1, 0, 1, 2, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<62 + 1, math.MaxInt64 - 1, math.MaxInt64} {
 		values = append(values, Int("n", i))
 	}
-	for _, f := range []float64{-math.MaxFloat64, -1 << 64, -1.5, -0.5, -5e-324, 5e-324, 0.5, 1.5, 1<<52 + 0.5, 1 << 63, 1 << 64, math.MaxFloat64} {
+	for _, u := range []uint64{1 << 63, 1<<63 + 1, 1<<63 + 1<<11, 1<<63 + 1<<11 + 1, math.MaxUint64 - 1<<11, math.MaxUint64 - 1<<11 + 1, math.MaxUint64 - 1, math.MaxUint64} {
+		values = append(values, Uint("n", u))
+	}
+	for _, f := range []float64{-math.MaxFloat64, -1 << 64, -1.5, -0.5, -5e-324, 5e-324, 0.5, 1.5, 1<<52 + 0.5, 1 << 64, math.MaxFloat64} {
 		values = append(values, Float("n", f))
 	}
 	number := func(v Value) *big.Float {
-		if v.Kind == KindInt {
+		switch v.Kind {
+		case KindInt:
 			return new(big.Float).SetInt64(int64(v.num))
+		case kindUint:
+			return new(big.Float).SetUint64(v.num)
 		}
 		return big.NewFloat(math.Float64frombits(v.num))
 	}

@@ -148,7 +148,7 @@ func (s *Schema) positionsInForce() Positions {
 func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
 	is := KeywordField
 	if len(term) > 2 && term[0] == 0 {
-		if k := valueKind(term[1]); k == KindInt || k == kindFloat || k == kindBool || k == kindTime {
+		if k := valueKind(term[1]); k == KindInt || k == kindUint || k == kindFloat || k == kindBool || k == kindTime {
 			is = k.fieldType()
 		}
 	}

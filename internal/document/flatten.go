@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -179,11 +180,7 @@ func (f *Flattener) add(name string, v reflect.Value, depth int) {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		f.Put(Int(name, v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if v.Uint() > math.MaxInt64 {
-			f.fail(name, "number %d does not fit 64 signed bits", v.Uint())
-			return
-		}
-		f.Put(Int(name, int64(v.Uint())))
+		f.Put(Uint(name, v.Uint()))
 	case reflect.Float32, reflect.Float64:
 		f.AddFloat(name, v.Float())
 	case reflect.Slice, reflect.Array:
@@ -200,6 +197,8 @@ func (f *Flattener) add(name string, v reflect.Value, depth int) {
 func (f *Flattener) addNumber(name string, s json.Number) {
 	if i, err := s.Int64(); err == nil {
 		f.Put(Int(name, i))
+	} else if u, err := strconv.ParseUint(s.String(), 10, 64); err == nil {
+		f.Put(Uint(name, u))
 	} else if x, err := s.Float64(); err == nil {
 		f.AddFloat(name, x)
 	} else {

@@ -84,7 +84,7 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 	}()
 	rank := uint16(0)
 	iv.stored = iv.stored[:0]
-	var kept rules // union over the stored values
+	version := byte(1) // of the stored values
 	for i := range values {
 		v := &values[i]
 		f, known := iv.declared(v.Name)
@@ -101,14 +101,14 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 		if iv.Stores(v, f, known) {
 			r := v.rules.beyond(f, known)
 			iv.stored = appendValue(iv.stored, v, r)
-			kept |= r
+			version = max(version, v.version(r))
 		}
 	}
 	if field, err := iv.invertFields(values); err != nil {
 		return &Error{ID: strings.Clone(id), Field: field, Err: err}
 	}
-	if kept != 0 {
-		iv.stored = slices.Insert(iv.stored, 0, 0, valuesWithRules)
+	if version > 1 {
+		iv.stored = slices.Insert(iv.stored, 0, 0, version)
 	}
 	c.End(rank, iv.stored)
 	return nil

@@ -27,6 +27,8 @@ func (vals Stored) As(s *Schema) Stored {
 		case f.Type == NumberField && v.Kind == KindText:
 			if n, err := strconv.ParseInt(v.Str, 10, 64); err == nil {
 				*v = Int(v.Name, n)
+			} else if u, err := strconv.ParseUint(v.Str, 10, 64); err == nil {
+				*v = Uint(v.Name, u)
 			} else if x, err := strconv.ParseFloat(v.Str, 64); err == nil && x-x == 0 { // finite
 				*v = Float(v.Name, x)
 			}

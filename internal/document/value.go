@@ -19,7 +19,7 @@ type Value struct {
 	Kind  valueKind
 	rules rules  // of the tag of a struct's field
 	Str   string // KindText: the text; kindTime: its sortable twelve bytes
-	num   uint64 // KindInt: two's complement; kindFloat: IEEE 754 bits; kindBool: 0 or 1
+	num   uint64 // KindInt: two's complement; kindUint: above MaxInt64; kindFloat: IEEE 754 bits; kindBool: 0 or 1
 }
 
 type valueKind byte
@@ -27,6 +27,7 @@ type valueKind byte
 const (
 	KindText  valueKind = 's'
 	KindInt   valueKind = 'i'
+	kindUint  valueKind = 'u' // integers that are not int64
 	kindFloat valueKind = 'f'
 	kindBool  valueKind = 'b'
 	kindTime  valueKind = 't'
@@ -47,14 +48,25 @@ func (k valueKind) fieldType() FieldType {
 	return NumberField
 }
 
-// Text, Int, Float, Bool and Time make values.
+// Text, Int, Uint, Float, Bool and Time make values.
 func Text(name, s string) Value { return Value{Name: name, Kind: KindText, Str: s} }
 
 func Int(name string, i int64) Value { return Value{Name: name, Kind: KindInt, num: uint64(i)} }
 
-// Float keeps integral numbers as integers, so that 5 and 5.0 are one term.
+// Uint keeps a number that is an int64 as one.
+func Uint(name string, u uint64) Value {
+	if u <= math.MaxInt64 {
+		return Int(name, int64(u))
+	}
+	return Value{Name: name, Kind: kindUint, num: u}
+}
+
+// Float keeps integral numbers as integers if they fit, so that 5 and 5.0 are the same.
 func Float(name string, f float64) Value {
-	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
+	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<64 {
+		if f >= 1<<63 {
+			return Uint(name, uint64(f))
+		}
 		return Int(name, int64(f))
 	}
 	return Value{Name: name, Kind: kindFloat, num: math.Float64bits(f)}
@@ -81,17 +93,22 @@ func (v Value) float() (f float64, ok bool) {
 	switch v.Kind {
 	case KindInt:
 		return float64(int64(v.num)), true
+	case kindUint:
+		return float64(v.num), true
 	case kindFloat:
 		return math.Float64frombits(v.num), true
 	}
 	return 0, false
 }
 
-// any returns the value in its public form: string, int64, float64, bool or time.Time in UTC.
+// any returns the value in its public form: string, int64, uint64 (above the int64 numbers), float64,
+// bool or time.Time in UTC.
 func (v Value) any() any {
 	switch v.Kind {
 	case KindInt:
 		return int64(v.num)
+	case kindUint:
+		return v.num
 	case kindFloat:
 		return math.Float64frombits(v.num)
 	case kindBool:
@@ -108,22 +125,30 @@ func (v Value) any() any {
 // their kind, and sort as their values do:
 //
 //	00 'i' int64 with the sign bit flipped, big endian
+//	00 'u' uint64 above all int64, big endian, unless it is exactly a float64
 //	00 'f' float64 bits, big endian; all flipped when negative, else the sign bit
 //	00 'b' 0 or 1
 //	00 't' seconds since 1970 with the sign bit flipped, then nanoseconds, big endian
+//
+// A number has one term, whatever its type. One from 1<<63 on that is exactly a float64 has that of the
+// float64, as it had when there was no 'u'.
 func AppendTerm(dst []byte, v Value) []byte {
 	if v.Kind == KindText {
 		return append(dst, v.Str...)
+	}
+	if v.Kind == kindUint {
+		if x := float64(v.num); x < 1<<64 && uint64(x) == v.num {
+			v.Kind, v.num = kindFloat, math.Float64bits(x)
+		}
 	}
 	dst = append(dst, 0, byte(v.Kind))
 	switch v.Kind {
 	case KindInt:
 		return binary.BigEndian.AppendUint64(dst, v.num^1<<63)
+	case kindUint:
+		return binary.BigEndian.AppendUint64(dst, v.num)
 	case kindFloat:
-		if v.num>>63 == 1 {
-			return binary.BigEndian.AppendUint64(dst, ^v.num)
-		}
-		return binary.BigEndian.AppendUint64(dst, v.num^1<<63)
+		return appendFloatTerm(dst, v.num)
 	case kindBool:
 		return append(dst, byte(v.num))
 	}
@@ -135,15 +160,20 @@ func AppendTerm(dst []byte, v Value) []byte {
 //
 //	's' length (uvarint) and bytes      'i' zigzag varint     'b' 1 byte
 //	'f' 8 bytes, little endian          't' 12 bytes, as in the term
+//	'u' 8 bytes, little endian
 //
 // From version 2 on all that follows a zero and the version (1 byte, below 0x20, which no kind is).
 // A document that has only what older builds know is written without.
 //
 // Version 2 has values with rules of their own. Their kind has its highest bit set, and the rules
-// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) follow it.
+// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) follow it. Version 3 has 'u', too.
 func AppendValues(dst []byte, vals []Value) []byte {
-	if slices.ContainsFunc(vals, func(v Value) bool { return v.rules&keptRules != 0 }) {
-		dst = append(dst, 0, valuesWithRules)
+	version := byte(1)
+	for i := range vals {
+		version = max(version, vals[i].version(vals[i].rules))
+	}
+	if version > 1 {
+		dst = append(dst, 0, version)
 	}
 	for i := range vals {
 		dst = appendValue(dst, &vals[i], vals[i].rules)
@@ -151,8 +181,22 @@ func AppendValues(dst []byte, vals []Value) []byte {
 	return dst
 }
 
-// valuesWithRules is the version of a document with rules.
-const valuesWithRules = 2
+// The versions of a document with rules, and of one with kindUint.
+const (
+	valuesWithRules = 2
+	valuesWithUint  = 3
+)
+
+// version returns the version that a document needs to store the value with some rules.
+func (v *Value) version(r rules) byte {
+	switch {
+	case v.Kind == kindUint:
+		return valuesWithUint
+	case r&keptRules != 0:
+		return valuesWithRules
+	}
+	return 1
+}
 
 // appendValue appends one value with some rules.
 func appendValue(dst []byte, v *Value, r rules) []byte {
@@ -169,7 +213,7 @@ func appendValue(dst []byte, v *Value, r rules) []byte {
 		dst = append(dst, v.Str...)
 	case KindInt:
 		dst = binary.AppendVarint(dst, int64(v.num))
-	case kindFloat:
+	case kindFloat, kindUint:
 		dst = binary.LittleEndian.AppendUint64(dst, v.num)
 	case kindBool:
 		dst = append(dst, byte(v.num))
@@ -256,6 +300,13 @@ func (r *byteReader) value(version byte) (v Value) {
 	case kindFloat:
 		if b := r.take(8); b != nil {
 			v.num = binary.LittleEndian.Uint64(b)
+		}
+	case kindUint:
+		if b := r.take(8); b != nil {
+			v.num = binary.LittleEndian.Uint64(b)
+		}
+		if version < valuesWithUint || v.num <= math.MaxInt64 {
+			r.fail("unsigned number %d in a document of version %d", v.num, version)
 		}
 	case kindBool:
 		v.num = uint64(r.byte())

@@ -18,8 +18,8 @@ import (
 func sampleValues() []Value {
 	return []Value{
 		Text("s", ""), Text("", "no name"), Text("s", "a\x00\xff"),
-		Int("i", 0), Int("i", -1), Int("i", math.MaxInt64), Int("i", math.MinInt64),
-		Float("f", 0.5), Float("f", -math.MaxFloat64), Float("f", math.SmallestNonzeroFloat64), Float("f", 0x1p63),
+		Int("i", 0), Int("i", -1), Int("i", math.MaxInt64), Int("i", math.MinInt64), Uint("i", math.MaxUint64), Uint("i", 1<<63), Uint("i", 1<<63-1),
+		Float("f", 0.5), Float("f", -math.MaxFloat64), Float("f", math.SmallestNonzeroFloat64), Float("f", 0x1p63), Float("f", 0x1p64), Float("f", -0x1p70),
 		Bool("b", true), Bool("b", false),
 		Time("t", time.Time{}), Time("t", time.Unix(0, 999_999_999)), Time("t", time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)),
 	}
@@ -35,8 +35,11 @@ func TestRulesRoundTrip(t *testing.T) {
 	if got, err := ParseValues(data); err != nil || !reflect.DeepEqual(got, vals) {
 		t.Errorf("%v, %v\nwant %v", got, err, vals)
 	}
-	if !bytes.Equal(data[:2], []byte{0, 2}) {
+	if !bytes.Equal(data[:2], []byte{0, 3}) {
 		t.Errorf("begins with %v", data[:2])
+	}
+	if got, want := AppendValues(nil, []Value{Uint("u", 1<<63+2)}), "\x00\x03\x01uu\x02\x00\x00\x00\x00\x00\x00\x80"; string(got) != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	v := Text("s", "x")
 	v.rules = ruleAnalyzer
@@ -47,7 +50,9 @@ func TestRulesRoundTrip(t *testing.T) {
 	if got := AppendValues(nil, []Value{v}); !bytes.Equal(got, []byte("\x00\x02\x01s\xf3\x06\x01x")) {
 		t.Errorf("%q", got)
 	}
-	for _, bad := range []string{"\x01s\xf3\x06\x01x", "\x00\x02\x01s\xf3\x00\x01x", "\x00\x02\x01s\xf3\x08\x01x"} {
+	for _, bad := range []string{"\x01s\xf3\x06\x01x", "\x00\x02\x01s\xf3\x00\x01x", "\x00\x02\x01s\xf3\x08\x01x", // unknown rules
+		"\x00\x02\x01uu\x02\x00\x00\x00\x00\x00\x00\x80", "\x01uu\x02\x00\x00\x00\x00\x00\x00\x80", // of an older version
+		"\x00\x03\x01uu\x02\x00\x00\x00\x00\x00\x00\x00"} { // an int64
 		if _, err := ParseValues([]byte(bad)); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%q: %v, want corruption", bad, err)
 		}
@@ -75,7 +80,7 @@ func TestValuesRoundTrip(t *testing.T) {
 			t.Errorf("%d bytes: %v is not corrupt.Err", n, err)
 		}
 	}
-	if whole != len(vals) { // with none, one, ... all but the last
+	if whole != len(vals)+1 { // empty, and with a version none, one, ... all but the last
 		t.Errorf("%d beginnings are whole values, want %d", whole, len(vals))
 	}
 }
@@ -87,6 +92,7 @@ func TestTermsSortAsValues(t *testing.T) {
 	for _, ascending := range [][]Value{
 		{Int("", math.MinInt64), Int("", -256), Int("", -1), Int("", 0), Int("", 1), Int("", 255), Int("", 256), Int("", math.MaxInt64)},
 		{Float("", -0x1p70), Float("", -1.5), Float("", -1e-300), Float("", 1e-300), Float("", 1.5), Float("", 0x1p70)},
+		{Uint("", 1<<63+1), Uint("", 1<<63+255), Uint("", 1<<64-2), Uint("", math.MaxUint64)},
 		{Bool("", false), Bool("", true)},
 		{year(-44), year(1), year(1969), year(1970), Time("", time.Unix(1<<40, 5)), Time("", time.Unix(1<<40, 6))},
 		{Text("", ""), Text("", "a"), Text("", "a\x00"), Text("", "b")},
@@ -102,6 +108,22 @@ func TestTermsSortAsValues(t *testing.T) {
 	}
 }
 
+// TestOneTermOfANumber: a number has one term, whatever its type, and that which older releases gave it.
+func TestOneTermOfANumber(t *testing.T) {
+	old := Value{Kind: kindFloat, num: math.Float64bits(0x1p63 + 0x1p12)}
+	want := "\x00f\xc3\xe0\x00\x00\x00\x00\x00\x02"
+	for _, v := range []Value{old, Float("", 0x1p63+0x1p12), Uint("", 1<<63+1<<12)} {
+		if got := string(AppendTerm(nil, v)); got != want {
+			t.Errorf("%#v: term %q, want %q", v.any(), got, want)
+		}
+	}
+	for _, u := range []uint64{1<<63 + 1, 1<<63 + 1<<12 + 1, math.MaxUint64} {
+		if got := AppendTerm(nil, Uint("", u)); got[1] != 'u' {
+			t.Errorf("%d: term %q", u, got)
+		}
+	}
+}
+
 // TestValuesComeOut checks the public form of values.
 func TestValuesComeOut(t *testing.T) {
 	zone := time.FixedZone("x", -3600)
@@ -113,6 +135,10 @@ func TestValuesComeOut(t *testing.T) {
 		{Text("", "x"), "x"},
 		{Int("", -5), int64(-5)},
 		{Float("", -5), int64(-5)},
+		{Uint("", 5), int64(5)},
+		{Uint("", math.MaxUint64), uint64(math.MaxUint64)},
+		{Float("", 0x1p63), uint64(1 << 63)},
+		{Float("", 0x1p64), 0x1p64},
 		{Float("", 5.5), 5.5},
 		{Bool("", true), true},
 		{Time("", at), at.UTC()},

@@ -16,7 +16,7 @@ var (
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options stored in it
 	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest stores about the index as a whole
 	Record   = Range{What: "log record", Oldest: 1, Newest: 2}      // the operations in a record of the log
-	Document = Range{What: "stored document", Oldest: 1, Newest: 2} // values in records and in segments
+	Document = Range{What: "stored document", Oldest: 1, Newest: 3} // values in records and in segments
 )
 
 // Written says which version of each format this build writes, one `format version` a line.

@@ -16,7 +16,7 @@
 // digits. Each other member is a field, in the order of the line:
 //
 //	"text"              string
-//	17                  int64, when it has neither fraction nor exponent and fits
+//	17                  int64, or else uint64, when it has neither fraction nor exponent and fits
 //	1.5, 2e3, 1e19...   float64
 //	true                bool
 //	["a", null, "b"]    []string; null elements are left out

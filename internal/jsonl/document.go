@@ -20,7 +20,7 @@ type Document struct {
 // A Field is a named value.
 type Field struct {
 	Name  string
-	Value any // string, int64, float64, bool, []string, or []any of the first four
+	Value any // string, int64, uint64, float64, bool, []string, or []any of the first five
 }
 
 // Map returns the fields as a new map.

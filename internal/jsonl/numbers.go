@@ -2,7 +2,8 @@ package jsonl
 
 import "strconv"
 
-// number reads a number: int64 where it is an integer that fits, float64 otherwise.
+// number reads a number: int64 where it is an integer that fits, else uint64 where that does, else
+// float64.
 func (p *Parser) number() (any, error) {
 	at := p.pos
 	digits, integer, err := p.digits()
@@ -11,6 +12,9 @@ func (p *Parser) number() (any, error) {
 	}
 	if integer {
 		if n, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
+			return n, nil
+		}
+		if n, err := strconv.ParseUint(string(digits), 10, 64); err == nil {
 			return n, nil
 		}
 	}

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 
 		{`{"id":-12345678901234567890123}`, `"-12345678901234567890123"`},
 		{`{"id":"a","n":9223372036854775807,"m":-9223372036854775808,"z":-0}`, `"a" n=9223372036854775807 m=-9223372036854775808 z=0`},
-		{`{"id":"a","n":9223372036854775808}`, `"a" n=9.223372036854776e+18`},
+		{`{"id":"a","n":9223372036854775808,"m":18446744073709551615,"o":18446744073709551616}`, `"a" n=9223372036854775808 m=18446744073709551615 o=1.8446744073709552e+19`},
 		{`{"id":"a","n":1.5,"m":1e2,"o":-0.0,"p":2E-1}`, `"a" n=1.5e+00 m=1e+02 o=-0e+00 p=2e-01`},
 
 		{`{"id":"a","t":[]}`, `"a" t=[]`},
@@ -281,6 +281,9 @@ func (s *slowParser) value(name string, value json.Token, depth int) bool {
 
 func slowNumber(v json.Number) any {
 	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
 		return n
 	}
 	if f, err := strconv.ParseFloat(string(v), 64); err == nil {

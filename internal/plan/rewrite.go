@@ -311,6 +311,9 @@ func parseAs(t document.FieldType, field, text string) (document.Value, error) {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return document.Int(field, i), nil
 		}
+		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return document.Uint(field, u), nil
+		}
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 			return document.Value{}, fmt.Errorf("%q is not a number", text)
