@@ -38,6 +38,16 @@ const (
 	PositionsStored  = document.PositionsStored  // words have positions
 )
 
+// Column says whether the values of a field are kept by document, too, in a column: ranges, sorting,
+// facets and aggregations use it.
+type Column = document.Column
+
+const (
+	ColumnDefault = document.ColumnDefault // of a field: as Schema.Columns says; of a schema: see there
+	ColumnNone    = document.ColumnNone    // no column: a smaller index
+	ColumnStored  = document.ColumnStored  // values have a column
+)
+
 // A Field is the part of a Schema that describes one field.
 type Field struct {
 	Type     FieldType `json:"type"`
@@ -47,6 +57,11 @@ type Field struct {
 
 	// Positions says whether the words of a text field have positions, which phrases need.
 	Positions Positions `json:"positions,omitempty"`
+
+	// Column says whether the values of a field that is not text are kept by document, too: for ranges,
+	// sorting, facets and aggregations. A field with NoIndex has a column only with ColumnStored, which
+	// these then use.
+	Column Column `json:"column,omitempty"`
 
 	// PhrasePairs are frequent words of a text field with positions, at most 64. The index then has a list
 	// of the documents for each two of them that follow one another ("common grams"), by which phrases of
@@ -89,6 +104,10 @@ type Schema struct {
 	// Positions of text fields that do not say. A new index has them by default. An index of an
 	// earlier release has none, and Reindex makes one that has.
 	Positions Positions `json:"positions,omitempty"`
+
+	// Columns of fields other than text that do not say. A new index has them by default. An index of an
+	// earlier release has none, and Reindex makes one that has.
+	Columns Column `json:"columns,omitempty"`
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
@@ -120,7 +139,7 @@ func (s *Schema) internal() *document.Schema {
 	if s == nil {
 		return nil
 	}
-	d := &document.Schema{Dynamic: s.Dynamic, Analyzer: s.Analyzer, NoStore: s.NoStore, Positions: s.Positions, Words: s.Words, Analyzers: maps.Clone(s.Analyzers)}
+	d := &document.Schema{Dynamic: s.Dynamic, Analyzer: s.Analyzer, NoStore: s.NoStore, Positions: s.Positions, Columns: s.Columns, Words: s.Words, Analyzers: maps.Clone(s.Analyzers)}
 	if s.Fields != nil {
 		d.Fields = make(map[string]document.Field, len(s.Fields))
 	}
@@ -135,7 +154,7 @@ func publicSchema(d *document.Schema, err error) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{Dynamic: d.Dynamic, Analyzer: d.Analyzer, NoStore: d.NoStore, Positions: d.Positions, Words: d.Words, Analyzers: maps.Clone(d.Analyzers)}
+	s := &Schema{Dynamic: d.Dynamic, Analyzer: d.Analyzer, NoStore: d.NoStore, Positions: d.Positions, Columns: d.Columns, Words: d.Words, Analyzers: maps.Clone(d.Analyzers)}
 	if d.Fields != nil {
 		s.Fields = make(map[string]Field, len(d.Fields))
 	}

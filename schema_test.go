@@ -61,7 +61,7 @@ func TestSchemaIsKept(t *testing.T) {
 	first.Fields["k2"] = Field{}
 
 	ix.reopen(nil)
-	if got := ix.Schema().String(); got != `{"fields":{"b":{"type":"text","copy_from":["t"]},"k":{"type":"keyword"},"n":{"type":"number"}},"dynamic":"index","analyzer":"english","words":"unicode15","positions":"positions"}` {
+	if got := ix.Schema().String(); got != `{"fields":{"b":{"type":"text","copy_from":["t"]},"k":{"type":"keyword"},"n":{"type":"number"}},"dynamic":"index","analyzer":"english","words":"unicode15","positions":"positions","columns":"stored"}` {
 		t.Errorf("kept: %s", got)
 	}
 	if got := ix.ids(Match{Field: "b", Text: "runs"}); len(got) != 1 {
@@ -316,8 +316,8 @@ func TestOtherRankField(t *testing.T) {
 // TestSchemaIsCopiedWhole: internally a schema has another type. Conversions in both directions
 // lose nothing.
 func TestSchemaIsCopiedWhole(t *testing.T) {
-	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}, Positions: PositionsStored}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true, Words: analysis.WordsBleve,
-		Analyzers: analysis.Declarations{"a": {Tokenizer: analysis.Component{Type: "letters"}}}, Positions: PositionsNone}
+	s := &Schema{Fields: map[string]Field{"f": {Type: FieldDate, CopyFrom: []string{"g"}, Positions: PositionsStored, Column: ColumnNone}}, Dynamic: DynamicStore, Analyzer: "english", NoStore: true, Words: analysis.WordsBleve,
+		Analyzers: analysis.Declarations{"a": {Tokenizer: analysis.Component{Type: "letters"}}}, Positions: PositionsNone, Columns: ColumnNone}
 	v := reflect.ValueOf(*s)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {

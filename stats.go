@@ -46,7 +46,7 @@ type Stats struct {
 
 // ResidentStats say what is in memory to make searches fast, in bytes. The parts of
 // Options.CacheBytes are Blocks and everything above it, and mapped files, of which only Code
-// counts some; the first eight are CacheBytes in Stats.
+// counts some; the first nine are CacheBytes in Stats.
 type ResidentStats struct {
 	Heads int64 // of lists: where blocks of 128 postings lie, and their bounds
 	Code  int64 // postings as stored, also those that lie in mapped files
@@ -57,6 +57,7 @@ type ResidentStats struct {
 	Ranges  int64 // bounds of lists for each 64 documents
 	Bitmaps int64 // of lists
 	Columns int64 // of sparse length codes
+	Values  int64 // columns of values, outside mapped files
 	Filters int64
 
 	Segments int64 // length codes outside mapped files, ranks, ids and their places, terms, bounds of tiles
@@ -67,7 +68,7 @@ type ResidentStats struct {
 
 // Sum returns all of it.
 func (r ResidentStats) Sum() int64 {
-	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters + r.Segments + r.Trigrams + r.Blocks + r.Stored
+	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Values + r.Filters + r.Segments + r.Trigrams + r.Blocks + r.Stored
 }
 
 // WrittenStats are bytes written since Open. Store.WrittenBytes is their sum and what else was
@@ -160,7 +161,7 @@ func (e *Engine) Stats() (*Stats, error) {
 
 func residentStats(r *live.Resident) ResidentStats {
 	return ResidentStats{
-		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Positions: r.Positions, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Filters: r.Filters,
+		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Positions: r.Positions, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Values: r.Values, Filters: r.Filters,
 		Segments: r.Segments, Trigrams: r.Trigrams, Blocks: r.Blocks, Stored: r.Stored,
 	}
 }

@@ -44,7 +44,7 @@ func TestNewerValues(t *testing.T) {
 		change func(*store.Store) error
 		want   string
 	}{
-		{"schema", meta("schema", `{"version":5,"synonyms":{"car":["auto"]}}`), "schema of version 5; "},
+		{"schema", meta("schema", `{"version":6,"synonyms":{"car":["auto"]}}`), "schema of version 6; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
 		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
 		{"index info", func(s *store.Store) error {
@@ -121,7 +121,7 @@ const metaKind = 0x7f
 func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []byte) []byte) vfs.FS {
 	t.Helper()
 	fsys := vfs.NewMem()
-	e, err := tuning{opts: Options{Schema: &Schema{Positions: PositionsNone}}}.open(worldDir, fsys) // without a feature
+	e, err := tuning{opts: Options{Schema: &Schema{Positions: PositionsNone, Columns: ColumnNone}}}.open(worldDir, fsys) // without a feature
 	if err == nil {
 		err = errors.Join(e.Put(ctx, "a", map[string]any{"text": "one two", "n": 1}), e.Put(ctx, "b", map[string]any{"text": "two"}), e.Flush(ctx), e.Close())
 	}

@@ -26,6 +26,9 @@ type Bulk struct {
 	fields []*bulkField // in the order in which they first occurred
 	byName map[string]*bulkField
 
+	values       []*gatheredValues // in the order in which they first occurred
+	valuesByName map[string]*gatheredValues
+
 	off *offload // nil without a Sorter
 }
 
@@ -69,6 +72,9 @@ func (b *Bulk) Full(budget int64) bool {
 			full = full || p != nil && (len(p.arena) > bulkLimit/2 || len(p.terms.arena) > bulkLimit/2)
 		}
 	}
+	for _, g := range b.values {
+		full = full || g.full()
+	}
 	return full || b.bytes() >= budget
 }
 
@@ -86,6 +92,9 @@ func (b *Bulk) bytes() int64 {
 			}
 			n += int64(unsafe.Sizeof(*p)) + p.terms.bytes() + runListBytes*int64(cap(p.lists)+cap(p.places)) + int64(cap(p.arena))
 		}
+	}
+	for _, g := range b.values {
+		n += g.bytes()
 	}
 	if b.off != nil {
 		n += b.off.held()
@@ -115,6 +124,7 @@ func (b *Bulk) Add(c *Chunk) {
 	for _, f := range c.fields {
 		into = append(into, b.addDocs(f, base))
 	}
+	values := b.valuesFor(c)
 	shares := b.shares // those of this chunk, even when keep gives partitions back
 	kept := b.keep(c, into, base)
 	index := func(share int) {
@@ -127,6 +137,7 @@ func (b *Bulk) Add(c *Chunk) {
 			}
 		}
 		kept.copy(share, len(shares))
+		addValues(c, values, share, len(shares), base)
 	}
 	var wg sync.WaitGroup
 	for i := range shares[1:] {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/columns"
 )
 
 // addTo puts a document into a chunk.
@@ -29,6 +31,7 @@ func (d modelDoc) addTo(c *Chunk) {
 		}
 		c.EndField(f.norms, f.length)
 	}
+	d.addValues(c)
 	c.End(d.rank, []byte(d.stored))
 }
 
@@ -70,6 +73,8 @@ func preparedBulk(t testing.TB, m model, perChunk, indexers, workers int, prepar
 				c.EndField(true, 2)
 				c.Field("another", false)
 			}
+			c.Value("year", columns.OfString("abandoned"))
+			c.Value("another", columns.OfInt(1))
 			c.Abandon()
 		}
 		d.addTo(&c)

@@ -41,6 +41,7 @@ func (b *Bulk) Write(ctx context.Context, sink Sink, o BulkOptions) (*BulkResult
 	v := newBulkView(b)
 	defer v.sorting.Wait()
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: []Input{{Reader: v}}, opts: opts, stored: b.stored}
+	m.values = func() error { return m.writeBulkValues(v) }
 	for _, step := range []func() error{
 		m.number, m.readRanks, func() error { return m.writeBulkTerms(v) }, func() error { return m.writeBulkIDs(v) }, m.writeColumns, m.writePlaces, m.writePositionPages, m.writeMeta,
 	} {

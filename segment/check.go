@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"sync"
 
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -22,7 +24,7 @@ func Check(ctx context.Context, src Source, report func(error)) {
 		report(err)
 		return
 	}
-	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int), positionParts: make(map[uint32]int)}
+	c := &checker{ctx: ctx, d: d, report: report, parts: make(map[uint32]int), positionParts: make(map[uint32]int), valueParts: make(map[uint32]int)}
 	c.keys()
 	_, err = d.Rank()
 	c.err(err)
@@ -35,6 +37,9 @@ func Check(ctx context.Context, src Source, report func(error)) {
 	}
 	if c.pages != d.meta.pages && ctx.Err() == nil {
 		c.fault([]byte{byte(kindMeta)}, "%d pages of positions, but terms lead to %d", d.meta.pages, c.pages)
+	}
+	for i := range d.meta.columns {
+		c.column(uint32(i))
 	}
 	c.ids()
 	c.stored()
@@ -53,6 +58,7 @@ type checker struct {
 	short uint64         // where the positions of the next short list must lie, or anywhere
 
 	positionParts map[uint32]int // as parts, of positions
+	valueParts    map[uint32]int // column -> number of its keys
 
 	lists uint32     // long lists so far: the number of the next one
 	best  *fieldBest // of each field in turn
@@ -104,7 +110,7 @@ func (c *checker) known(key []byte) bool {
 	if _, ours := keyTail[kind]; !ours {
 		return m.brings(kind)
 	}
-	if !ok || kind.hasField() && int64(field) >= int64(len(m.fields)) {
+	if !ok || kind.hasField() && kind != kindValues && int64(field) >= int64(len(m.fields)) {
 		return false
 	}
 	be := binary.BigEndian
@@ -139,6 +145,9 @@ func (c *checker) known(key []byte) bool {
 		ok = m.fields[field].keepsNorms() && be.Uint32(rest) < chunks
 	case kindNormSums:
 		ok = m.sums && m.whole[field]
+	case kindValues:
+		c.valueParts[field]++
+		ok = int64(field) < int64(len(m.columns))
 	case kindRank:
 		ok = m.ranks && be.Uint32(rest) < chunksOf(m.docs, rankChunkDocs)
 	}
@@ -204,6 +213,27 @@ func (c *checker) field(i int) {
 	sameTile := func(a, b Tile) bool { return a.number == b.number && slices.Equal(a.best, b.best) }
 	if !slices.EqualFunc(tiles, made.finish(), sameTile) {
 		c.fault(key, "tiles differ from those of the postings")
+	}
+}
+
+// column checks a column of values, and that it needs all keys under its number.
+func (c *checker) column(number uint32) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	var mu sync.Mutex
+	parts := map[uint32]bool{}
+	col, err := c.d.openColumn(number, func(part uint32) ([]byte, error) {
+		mu.Lock()
+		parts[part] = true
+		mu.Unlock()
+		return c.d.needSealed(valuesKey(number, part)) // not lent: what the store returns is checked
+	})
+	if c.err(err) || c.err(col.Check()) {
+		return
+	}
+	if n := c.valueParts[number]; n != len(parts) {
+		c.fault(valuesKey(number, columns.DirectoryPart), "the column has %d parts, but %d lie under its number", len(parts), n)
 	}
 }
 

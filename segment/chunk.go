@@ -15,7 +15,7 @@ import (
 // Bulk takes its postings as bytes without decoding them.
 //
 // For each document call Begin, then for each of its fields Field, any number of Add, AddAt or
-// AddWords and EndField, and finally End; or Abandon, at any point, to drop the document. After the last document, Group
+// AddWords and EndField, Value for what its columns have, and finally End; or Abandon, at any point, to drop the document. After the last document, Group
 // makes the chunk ready to be added. The zero value is an empty chunk; Reset empties a chunk and
 // keeps its memory.
 type Chunk struct {
@@ -32,6 +32,10 @@ type Chunk struct {
 	byName map[string]*chunkField
 	open   []*chunkField // fields of the current document
 	cur    *chunkField
+
+	values       []*chunkValues // in the order in which they first occurred
+	valuesByName map[string]*chunkValues
+	openValues   []*chunkValues // with values of the current document
 
 	wordLookup
 	grouping
@@ -84,6 +88,7 @@ func (c *Chunk) Reset() {
 	c.stored, c.storedEnds = c.stored[:0], c.storedEnds[:0]
 	c.packed.reset()
 	c.open, c.cur = c.open[:0], nil
+	c.resetValues()
 }
 
 // maxKeptFields is how many fields a Chunk remembers from one use to the next.
@@ -209,6 +214,7 @@ func (c *Chunk) End(rank uint16, stored []byte) {
 	for _, f := range c.open {
 		f.begun = false
 	}
+	c.endValues(true)
 	c.idEnds = append(c.idEnds, uint32(len(c.ids)))
 	if rank > 0 && len(c.ranks) == 0 {
 		c.ranks = append(c.ranks, make([]uint16, c.docs)...)
@@ -243,6 +249,7 @@ func (c *Chunk) packStored() {
 // Abandon drops the current document.
 func (c *Chunk) Abandon() {
 	c.ids = c.ids[:c.idEnd()]
+	c.endValues(false)
 	for _, f := range c.open {
 		f.begun = false
 		if n := len(f.docs); n > 0 && f.docs[n-1].doc == c.docs {

@@ -3,6 +3,7 @@ package segment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -19,6 +20,7 @@ func damaged(t *testing.T) (*mapStore, model) {
 	m := randomModel(rng, 400, "d")
 	for i := range m {
 		m[i].rank = uint16(i)
+		m[i].values = randomValues(rng, len(m), true)
 		m[i].stored = m[i].id
 		if _, has := m[i].fields["body"]; has {
 			m[i].fields["body"].terms["long"] = uint32(1 + i%4)
@@ -55,6 +57,9 @@ func readEverything(s *mapStore) (digest []any, err error) {
 		note(d.Tiles(f.Name))
 		note(readLists(d, f.Name))
 	}
+	for _, name := range d.Columns() {
+		note(readColumn(d, name))
+	}
 	note(d.Rank())
 	for doc := range d.Docs() {
 		id, e := d.ID(doc)
@@ -67,6 +72,28 @@ func readEverything(s *mapStore) (digest []any, err error) {
 		}
 	}
 	return digest, err
+}
+
+// readColumn returns the values of a column as terms.
+func readColumn(d *Disk, field string) (all []string, err error) {
+	c, err := d.Column(field)
+	if err != nil {
+		return nil, err
+	}
+	var keys []uint64
+	for doc := range d.Docs() {
+		if keys, err = c.Append(keys[:0], doc); err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			v, err := c.Value(k)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fmt.Sprintf("%d %x", doc, v.AppendTerm(nil)))
+		}
+	}
+	return all, nil
 }
 
 func readLists(d *Disk, field string) (all []posting, err error) {

@@ -97,8 +97,11 @@ func (d *Disk) describe(key []byte) string {
 	if d.meta != nil {
 		version = d.meta.version
 	}
-	s := keyString(key, version, func(field uint32) string {
-		if d.meta == nil || int(field) >= len(d.meta.fields) {
+	s := keyString(key, version, func(kind Kind, field uint32) string {
+		if d.meta != nil && kind == kindValues && int(field) < len(d.meta.columns) {
+			return fmt.Sprintf("%q", d.meta.columns[field])
+		}
+		if d.meta == nil || kind == kindValues || int(field) >= len(d.meta.fields) {
 			return fmt.Sprint(field)
 		}
 		if name := d.meta.fields[field].Name; IsPairField(name) {

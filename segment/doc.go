@@ -31,6 +31,7 @@
 //	81    field, chunk u32           length codes (sealed)
 //	82    chunk u32                  ranks of 32,768 documents     (sealed)
 //	83    field                      best pairs of each tile       (sealed)
+//	85    column, part u32           part of a column of values    (sealed)
 //	87    field                      checksums of length codes     (sealed)
 //	88    chunk u32                  places, instead of 05         (sealed)
 //	e0    list u32, part u32         directory part of positions
@@ -40,7 +41,7 @@
 //	f0    80000000                   documents of each run         (sealed)
 //	f0    80000001                   table of symbols of the codes (sealed)
 //
-// A field is a u16. From 65,535 on it is ffff and a u32.
+// A field is a u16. From 65,535 on it is ffff and a u32. So is a column, which has a number of its own.
 //
 // Kinds below 80 are compressed, kinds from 80 on are dense, and those from e0 on are rarely read.
 // Each of the three runs is written in ascending order. Fields are numbered within the segment, by
@@ -82,6 +83,9 @@
 // are clearly smaller.
 // Segments with positions have the required feature positionsFeature, which says where they lie, and those
 // with lists of pairs of words the required feature pairsFeature.
+//
+// Segments with columns of values have the required feature columnsFeature, which says of which fields.
+// Package columns specifies their parts.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

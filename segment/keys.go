@@ -3,6 +3,8 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/riffle-search/riffle/columns"
 )
 
 // A Kind is the first byte of a segment's key. Values of kinds below kindPlain are worth
@@ -24,7 +26,7 @@ const (
 	kindRank       Kind = 0x82 // chunk -> static ranks of 32,768 documents
 	kindTiles      Kind = 0x83 // field -> best pairs of each tile
 	kindReserved   Kind = 0x84 // reserved: was meant for positions
-	kindValues     Kind = 0x85 // reserved: columns of values for sorting and faceting
+	kindValues     Kind = 0x85 // column, part -> part of a column of values
 	kindDevice     Kind = 0x86 // reserved: layouts made for one kind of device
 	kindNormSums   Kind = 0x87 // field -> checksums of length codes, tile by tile
 	kindPlainPlace Kind = 0x88 // chunk -> places, as kindPlace, in a segment with the feature plainPlaces
@@ -124,12 +126,13 @@ func after(prefix []byte) []byte {
 var keyTail = map[Kind]int{
 	kindTerm: -1, kindID: 4, kindHead: 4, kindStored: 4, kindPlace: 4, kindMeta: 0,
 	kindList: 8, kindNorms: 4, kindRank: 4, kindTiles: 0,
-	kindNormSums: 0, kindPlainPlace: 4, kindCoded: 4, kindPosition: 8, kindPositionShort: 4,
+	kindNormSums: 0, kindValues: 4, kindPlainPlace: 4, kindCoded: 4, kindPosition: 8, kindPositionShort: 4,
 }
 
-// hasField reports whether keys of a kind begin with a field.
+// hasField reports whether keys of a kind begin with a field, or with a column of values, which are numbered
+// alike.
 func (k Kind) hasField() bool {
-	return k == kindTerm || k == kindNorms || k == kindTiles || k == kindNormSums
+	return k == kindTerm || k == kindNorms || k == kindTiles || k == kindNormSums || k == kindValues
 }
 
 // cutKey splits a key. ok is false for keys that no segment of the version has.
@@ -147,11 +150,12 @@ func cutKey(key []byte, version byte) (kind Kind, field uint32, rest []byte, ok 
 
 // KeyString describes in words what a key of a segment refers to. It accepts any bytes.
 func KeyString(key []byte) string {
-	return keyString(key, Version, func(field uint32) string { return fmt.Sprint(field) })
+	return keyString(key, Version, func(_ Kind, field uint32) string { return fmt.Sprint(field) })
 }
 
-// keyString is KeyString for a segment of a version, with names instead of numbers for fields.
-func keyString(key []byte, version byte, fieldName func(uint32) string) string {
+// keyString is KeyString for a segment of a version, with names instead of numbers for fields and columns.
+func keyString(key []byte, version byte, nameOf func(Kind, uint32) string) string {
+	fieldName := func(field uint32) string { return nameOf(Kind(key[0]), field) }
 	kind, field, rest, ok := cutKey(key, version)
 	if len(key) == 0 {
 		return "empty key"
@@ -191,6 +195,15 @@ func keyString(key []byte, version byte, fieldName func(uint32) string) string {
 		return fmt.Sprintf("rank of documents from %d", uint64(be.Uint32(rest))*rankChunkDocs)
 	case kindNormSums:
 		return fmt.Sprintf("checksums of norms of field %s", fieldName(field))
+	case kindValues:
+		switch part := be.Uint32(rest); {
+		case part == columns.DirectoryPart:
+			return fmt.Sprintf("directory of the column of %s", fieldName(field))
+		case part >= columns.PayloadParts:
+			return fmt.Sprintf("column of %s, chunk %d", fieldName(field), part-columns.PayloadParts)
+		default:
+			return fmt.Sprintf("column of %s, part %d of its terms", fieldName(field), part)
+		}
 	case kindCoded:
 		switch run := be.Uint32(rest); run {
 		case codedLengths:

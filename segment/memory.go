@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 )
 
 // A Document is a document ready for indexing: analyzed, with its terms counted.
@@ -17,6 +18,13 @@ type Document struct {
 	Fields []FieldTerms // each field once
 	stored []byte       // what Reader.Stored returns, less than 2 GB; kept, not copied
 	rank   uint16       // static rank as a 16-bit fraction
+	values []fieldValue // what its columns have
+}
+
+// A fieldValue is a value of the column of a field.
+type fieldValue struct {
+	field string
+	value columns.Value
 }
 
 // FieldTerms are the terms of one field of a document.
@@ -53,6 +61,7 @@ type Memory struct {
 	numbers []*memoryField // fields in the order in which they first occurred
 	view    *MemoryView    // the last view, while it shows every document
 	columns int64          // memory as columnsGrown last counted it
+	values  map[string]*memoryValues
 
 	infos [][]FieldInfo // as of the last view: fieldBlock fields in each block, never changed in place
 	stale []int         // blocks that have changed since
@@ -146,6 +155,9 @@ func (m *Memory) Add(d Document) uint32 {
 	m.addColumns(doc, d.stored, d.rank)
 	for i := range d.Fields {
 		grown += m.addField(doc, &d.Fields[i])
+	}
+	for _, v := range d.values {
+		m.addValue(doc, v)
 	}
 	m.bytes.Add(grown + m.columnsGrown())
 	return doc

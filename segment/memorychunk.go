@@ -38,6 +38,7 @@ func (m *Memory) AddChunk(c *Chunk) (first uint32) {
 			m.addChunkField(f, first)
 		}
 	}
+	m.addValues(c, first)
 	stored := append([]byte(nil), c.stored...) // the documents share it
 	grown := int64(cap(stored))
 	idAt, storedAt := uint32(0), 0

@@ -18,6 +18,8 @@ type MemoryTail struct {
 
 	mu      sync.Mutex
 	columns map[string][]uint8 // of sparse norms
+
+	made madeColumns
 }
 
 // TailLists hold the lists of tails that begin at the same document, as far as searches have asked

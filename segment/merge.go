@@ -128,6 +128,7 @@ func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*
 		return nil, err
 	}
 	m := &merger{ctx: ctx, sink: &countingSink{sink: sink}, inputs: inputs, opts: opts, order: opts.Order}
+	m.values = m.mergeValues
 	opts.Cores.take()
 	defer opts.Cores.give()
 	for _, step := range []func() error{
@@ -153,12 +154,14 @@ type merger struct {
 	from  []origin   // of each new document; nil in order of arrival
 	ranks []uint16   // of each new document; nil when all are zero
 
-	fields   []FieldInfo // written so far; a field's number is its index
-	tiles    [][]Tile    // of the same fields
-	sparse   [][][]byte  // of the same fields: payloads of sparse norms; nil for a column or no norms
-	whole    []bool      // of the same fields: the column is one value
-	normSums [][]byte    // of the same fields: see normSums
-	lists    uint32      // long lists written so far
+	fields   []FieldInfo  // written so far; a field's number is its index
+	tiles    [][]Tile     // of the same fields
+	sparse   [][][]byte   // of the same fields: payloads of sparse norms; nil for a column or no norms
+	whole    []bool       // of the same fields: the column is one value
+	normSums [][]byte     // of the same fields: see normSums
+	lists    uint32       // long lists written so far
+	values   func() error // writes the columns of values
+	columns  []string     // of values, written so far; a column's number is its index
 	pages    positionPages
 	stored   bool     // at least one document has stored bytes
 	coded    bool     // these are coded

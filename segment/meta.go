@@ -43,12 +43,13 @@ type meta struct {
 	order       Order
 	lists       uint32
 	fields      []FieldInfo
-	sparse      []bool // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
-	whole       []bool // of the same fields: see wholeNorms
-	sums        bool   // see normSums
-	plainPlaces bool   // see plainPlaces
-	pages       uint32 // of positions of short lists
-	wordsOf     []int  // of the same fields: of one of pairs, the field whose words they are; else -1
+	sparse      []bool   // of the same fields: norms are documents and codes, as many as FieldInfo.Docs says
+	whole       []bool   // of the same fields: see wholeNorms
+	sums        bool     // see normSums
+	plainPlaces bool     // see plainPlaces
+	pages       uint32   // of positions of short lists
+	columns     []string // fields with a column of values, by name
+	wordsOf     []int    // of the same fields: of one of pairs, the field whose words they are; else -1
 }
 
 const (
@@ -151,6 +152,9 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 	}
 	if d.err == nil {
 		d.err = m.openPairs()
+	}
+	if d.err == nil {
+		d.err = m.openColumns()
 	}
 	return m, d.end()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -21,6 +22,7 @@ type modelDoc struct {
 	stored string
 	rank   uint16
 	fields map[string]modelField
+	values map[string][]columns.Value
 }
 
 type modelField struct {
@@ -43,6 +45,11 @@ func (d modelDoc) document() Document {
 			ft.Terms = append(ft.Terms, TermFreq{[]byte(term), tf})
 		}
 		doc.Fields = append(doc.Fields, ft)
+	}
+	for name, values := range d.values {
+		for _, v := range values {
+			doc.values = append(doc.values, fieldValue{name, v})
+		}
 	}
 	return doc
 }
@@ -72,6 +79,7 @@ func (m model) withPositions() *Memory {
 			}
 			c.EndField(f.norms, f.length)
 		}
+		d.addValues(&c)
 		c.End(d.rank, []byte(d.stored))
 	}
 	c.Group(OnePartition())
@@ -142,6 +150,7 @@ func (m model) fieldNames() []string {
 func randomModel(rng *rand.Rand, n int, prefix string) model {
 	m := make(model, n)
 	withRank, withStored := rng.IntN(2) == 0, rng.IntN(3) > 0
+	withValues, mixed := rng.IntN(3) > 0, rng.IntN(2) == 0
 	for i := range m {
 		d := modelDoc{id: fmt.Sprintf("%s-%d/%x", prefix, i/7, i*7919%1000003), fields: make(map[string]modelField)}
 		if withStored && rng.IntN(4) > 0 {
@@ -157,6 +166,9 @@ func randomModel(rng *rand.Rand, n int, prefix string) model {
 		}
 		if rng.IntN(20) == 0 {
 			d.fields["seldom"] = randomField(rng, "seldom", n)
+		}
+		if withValues {
+			d.values = randomValues(rng, n, mixed)
 		}
 		m[i] = d
 	}
@@ -188,6 +200,7 @@ func requireEqual(t testing.TB, m model, r Reader) {
 	}
 	requireFields(t, m, r)
 	requireDocuments(t, m, r)
+	requireColumns(t, m, r)
 	requireIDs(t, m, r)
 }
 

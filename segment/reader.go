@@ -1,6 +1,9 @@
 package segment
 
-import "github.com/riffle-search/riffle/postings"
+import (
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/postings"
+)
 
 // A Reader is one segment, in memory (*MemoryView) or sealed (*Disk). Documents are numbered 0 to
 // Docs()-1. What a method returns belongs to the segment: callers may keep it but must not change
@@ -43,6 +46,14 @@ type Reader interface {
 	// Tiles returns the bounds of a field's scores: the tiles in which a document has the field,
 	// ascending. A segment in memory has no tiles and returns nil.
 	Tiles(field string) ([]Tile, error)
+
+	// Columns lists the fields that have a column of values, by ascending name.
+	Columns() []string
+
+	// Column opens the column of values of a field, or returns nil when no document of the segment has
+	// one. Opening reads its directory; the column reads more when it is needed, and is valid as long
+	// as the segment. Callers keep it: the next call opens it anew, unless the segment is in memory.
+	Column(field string) (*columns.Column, error)
 
 	// ID returns the id of a document.
 	ID(doc uint32) (string, error)

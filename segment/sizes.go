@@ -17,6 +17,7 @@ type Sizes struct {
 	Dictionary uint64 // keys of terms and of long lists' parts
 	IDs        uint64 // ids and the places of documents among them
 	Norms      uint64
+	Columns    uint64 // of values
 	Stored     uint64
 	Other      uint64 // meta, ranks, tiles
 }
@@ -31,6 +32,7 @@ func (s *Sizes) Add(o Sizes) {
 	s.Dictionary += o.Dictionary
 	s.IDs += o.IDs
 	s.Norms += o.Norms
+	s.Columns += o.Columns
 	s.Stored += o.Stored
 	s.Other += o.Other
 }
@@ -72,6 +74,8 @@ func (d *Disk) sizeKeys(ctx context.Context, s *Sizes) error {
 			s.Positions += key + value
 		case kindNorms, kindNormSums:
 			s.Norms += key + value
+		case kindValues:
+			s.Columns += key + value
 		case kindStored, kindCoded:
 			s.Stored += key + value
 		default:

@@ -22,7 +22,7 @@ func TestSizesAddUp(t *testing.T) {
 			postings += uint64(len(f.terms))
 		}
 	}
-	sum := got.Docs + got.Freqs + got.Positions + got.Directory + got.Dictionary + got.IDs + got.Norms + got.Stored + got.Other
+	sum := got.Docs + got.Freqs + got.Positions + got.Directory + got.Dictionary + got.IDs + got.Norms + got.Columns + got.Stored + got.Other
 	if sum != bytes || got.Postings != postings {
 		t.Errorf("parts of %d bytes and %d postings, want %d and %d: %+v", sum, got.Postings, bytes, postings, got)
 	}

@@ -27,6 +27,8 @@ type MemoryView struct {
 
 	sorting sync.Once
 	sorted  []FieldInfo // by name, once it has been needed
+
+	columns madeColumns
 }
 
 var _ Reader = (*MemoryView)(nil)

@@ -132,7 +132,7 @@ func (m *merger) endField(info FieldInfo, norms *Norms, documents func(func(doc,
 	m.normSums = append(m.normSums, nil)
 }
 
-// writeColumns writes the per-document data: length codes, ranks and tiles.
+// writeColumns writes the per-document data: length codes, ranks, tiles and columns of values.
 func (m *merger) writeColumns() error {
 	for i, f := range m.fields {
 		if !f.keepsNorms() {
@@ -155,6 +155,9 @@ func (m *merger) writeColumns() error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := m.values(); err != nil {
+		return err
 	}
 	return m.writeNormSums()
 }
@@ -204,6 +207,7 @@ func (m *merger) features() []feature {
 			feature{name: smallPlaces, required: true},
 			feature{name: plainPlaces, required: true, kinds: []Kind{kindPlainPlace}})
 	}
+	features = m.columnFeature(features)
 	features = pairFeature(m.pages.feature(features, m.fields), m.fields)
 	if m.coded {
 		features = append(features, feature{name: codedDocs, required: true, kinds: []Kind{kindCoded}})

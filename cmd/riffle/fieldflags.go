@@ -20,6 +20,7 @@ type fieldFlags struct {
 	only       []string
 	store      bool
 	positions  choice[riffle.Positions]
+	columns    choice[riffle.Column]
 }
 
 func (ff *fieldFlags) declare(c *cobra.Command) {
@@ -34,13 +35,17 @@ func (ff *fieldFlags) declare(c *cobra.Command) {
 		return p, p.UnmarshalText([]byte(s))
 	}}
 	ff.positions.declare(c, "positions", "whether words of text fields have positions, which phrases need and which take more than half of an index (a new one has them by default)")
+	ff.columns = choice[riffle.Column]{names: []string{"stored", "none"}, parse: func(s string) (c riffle.Column, err error) {
+		return c, c.UnmarshalText([]byte(s))
+	}}
+	ff.columns.declare(c, "columns", "whether values of fields that are not text have columns, for ranges, sorting and facets (those of a new index have them by default)")
 	f.BoolVar(&ff.store, "store", true, "keep the fields for get and search; --store=false keeps ids only")
 }
 
 // schema returns the schema that the flags describe. Without flags it is nil: the schema of the
 // index or, for a new one, everything indexed and stored.
 func (ff *fieldFlags) schema() (*riffle.Schema, error) {
-	if ff.schemaFile == "" && ff.analyzer == "" && len(ff.copies) == 0 && len(ff.only) == 0 && ff.store && ff.positions.value == riffle.PositionsDefault {
+	if ff.schemaFile == "" && ff.analyzer == "" && len(ff.copies) == 0 && len(ff.only) == 0 && ff.store && ff.positions.value == riffle.PositionsDefault && ff.columns.value == riffle.ColumnDefault {
 		return nil, nil
 	}
 	s := new(riffle.Schema)
@@ -61,6 +66,9 @@ func (ff *fieldFlags) schema() (*riffle.Schema, error) {
 	}
 	if ff.positions.value != riffle.PositionsDefault {
 		s.Positions = ff.positions.value
+	}
+	if ff.columns.value != riffle.ColumnDefault {
+		s.Columns = ff.columns.value
 	}
 	s.NoStore = s.NoStore || !ff.store
 	if len(ff.only) > 0 {

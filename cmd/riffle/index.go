@@ -27,8 +27,8 @@ The id is required, every other member is a field: strings are analysed text,
 numbers and booleans are exact values, arrays are several values (a date field
 takes strings: RFC 3339, or a date), objects become dotted names (a.b). Without
 flags all fields are indexed and stored. Flags that describe fields (--schema,
---analyzer, --copy-to, --only, --store, --positions) count when the index is made and are kept
-in it: later runs repeat them or leave all of them out.
+--analyzer, --copy-to, --only, --store, --positions, --columns) count when the index
+is made and are kept in it: later runs repeat them or leave all of them out.
 
 A new index is made as a whole (--bulk), from standard input, too: several times as
 fast, but nothing is there before everything is. To search documents while a pipe

@@ -99,6 +99,7 @@ type residentFigures struct {
 	Ranges   int64 `json:"ranges"`
 	Bitmaps  int64 `json:"bitmaps"`
 	Columns  int64 `json:"columns"`
+	Values   int64 `json:"values"`
 	Filters  int64 `json:"filters"`
 	Segments int64 `json:"segments"`
 	Trigrams int64 `json:"trigrams"`
@@ -122,10 +123,10 @@ func (f *cacheFigures) print(w io.Writer) error {
 	r := &f.Resident
 	_, err := fmt.Fprintf(w, "lists at hand   %.1f %%, by bytes %.1f %%; %d bytes read\n"+
 		"resident        heads %d, code %d, rows %d, positions %d, ranges %d,\n"+
-		"                bitmaps %d, columns %d, filters %d, segments %d, trigrams %d,\n"+
-		"                blocks %d, stored %d\n"+
+		"                bitmaps %d, columns %d, values %d, filters %d, segments %d,\n"+
+		"                trigrams %d, blocks %d, stored %d\n"+
 		"peak            %d bytes\n",
 		100*f.HitRate, 100*f.ByteRate, f.ReadBytes, r.Heads, r.Code, r.Rows, r.Positions, r.Ranges, r.Bitmaps, r.Columns,
-		r.Filters, r.Segments, r.Trigrams, r.Blocks, r.Stored, f.PeakBytes)
+		r.Values, r.Filters, r.Segments, r.Trigrams, r.Blocks, r.Stored, f.PeakBytes)
 	return err
 }

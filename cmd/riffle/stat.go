@@ -70,7 +70,7 @@ func printParts(out io.Writer, s *riffle.Sizes) error {
 		bytes uint64
 	}{
 		{"documents", s.Docs}, {"frequencies", s.Freqs}, {"directories", s.Directory}, {"positions", s.Positions}, {"dictionary keys", s.Dictionary},
-		{"ids", s.IDs}, {"norms", s.Norms}, {"stored fields", s.Stored}, {"other", s.Other},
+		{"ids", s.IDs}, {"norms", s.Norms}, {"columns", s.Columns}, {"stored fields", s.Stored}, {"other", s.Other},
 	} {
 		fmt.Fprintf(w, "%s\t%d\t%.2f\t\n", p.name, p.bytes, 8*float64(p.bytes)/float64(max(s.Postings, 1)))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // Lists cache opened posting lists, of sealed segments and of segments in memory (Growing). When
@@ -90,6 +91,8 @@ type List struct {
 
 	column []uint8 // of sparse norms, instead of a list
 	filter *Filter // instead of a list
+
+	values *segment.HeldColumn // instead of a list
 }
 
 type keyedBounds struct {
@@ -378,6 +381,9 @@ func (e *List) measure() int64 {
 	if e.filter != nil {
 		size += int64(e.filter.bytes())
 	}
+	if e.values != nil {
+		size += e.values.Held()
+	}
 	if e.Postings != nil {
 		size += int64(e.Postings.Bytes())
 	}
@@ -413,7 +419,7 @@ func (c *Lists) shrinkOldest(s *listShard, keep *List) bool {
 	for e := s.newest.prev; e != &s.newest && e != keep; e = s.newest.prev {
 		s.shrunk.take(e)
 		e.touched = 0 // the next use moves it back
-		if e.Postings != nil && e.Postings.Shrink() || e.filter != nil && e.filter.shrink() {
+		if e.Postings != nil && e.Postings.Shrink() || e.filter != nil && e.filter.shrink() || e.values != nil && e.values.Shrink() {
 			c.bytes.Add(c.count(e))
 			return true
 		}
@@ -460,7 +466,7 @@ func (c *Lists) remove(s *listShard, e *List) {
 	}
 }
 
-// DropSegment drops the lists, the columns or the filters of a segment that is gone.
+// DropSegment drops the lists, the columns of either kind or the filters of a segment that is gone.
 func (c *Lists) DropSegment(number uint64) {
 	for i := range c.shards {
 		s := &c.shards[i]

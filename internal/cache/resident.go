@@ -11,12 +11,13 @@ type Resident struct {
 	Ranges  int64 // bounds of lists by document
 	Bitmaps int64 // of lists
 	Columns int64 // of sparse norms
+	Values  int64 // columns of values, outside mapped files
 	Filters int64
 }
 
 // Sum returns all of it.
 func (r *Resident) Sum() int64 {
-	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Filters
+	return r.Heads + r.Code + r.Rows + r.Positions + r.Ranges + r.Bitmaps + r.Columns + r.Values + r.Filters
 }
 
 // Resident measures each entry: some milliseconds for thousands of lists.
@@ -37,6 +38,9 @@ func (e *List) addTo(sum *Resident) {
 	switch {
 	case e.filter != nil:
 		sum.Filters += rest
+		return
+	case e.values != nil:
+		sum.Values += rest
 		return
 	case e.column != nil:
 		sum.Columns += rest

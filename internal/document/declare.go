@@ -24,6 +24,9 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 	if with.Positions != PositionsDefault && (with.Positions == PositionsStored) != (s.Positions == PositionsStored) {
 		errs = append(errs, fmt.Errorf("Schema.Positions: the index has %s, not %s; Reindex makes an index of another schema", s.positionsInForce(), with.Positions))
 	}
+	if with.Columns != ColumnDefault && with.Columns != s.columnsInForce() {
+		errs = append(errs, fmt.Errorf("Schema.Columns: the index has %s, not %s; Reindex makes an index of another schema", s.columnsInForce(), with.Columns))
+	}
 	merged := new(*s)
 	merged.Analyzers = maps.Clone(s.Analyzers)
 	for _, name := range slices.Sorted(maps.Keys(with.Analyzers)) {
@@ -65,7 +68,15 @@ func (s *Schema) Extend(with *Schema, alter bool) (*Schema, error) {
 				errs = append(errs, fmt.Errorf("Schema.Fields[%q].Positions: not those of the index; Reindex makes an index of another schema", name))
 				continue
 			}
-			f.Positions = old.Positions
+			in := old // as it will be
+			if alter {
+				in.NoIndex = f.NoIndex
+			}
+			if stored := f.Column == ColumnStored; f.Column != ColumnDefault && (s.keepsColumn(old, true) != stored || s.keepsColumn(in, true) != stored) {
+				errs = append(errs, fmt.Errorf("Schema.Fields[%q].Column: not that of the index; Reindex makes an index of another schema", name))
+				continue
+			}
+			f.Positions, f.Column = old.Positions, old.Column
 			if len(f.PhrasePairs) == 0 {
 				f.PhrasePairs = old.PhrasePairs
 			}
@@ -109,7 +120,7 @@ func (s *Schema) Declared(wider *Schema) []string {
 	}
 	var names []string
 	for name, f := range wider.Fields {
-		if _, ok := s.Fields[name]; !ok && len(f.CopyFrom) == 0 && !f.NoIndex {
+		if _, ok := s.Fields[name]; !ok && len(f.CopyFrom) == 0 && (!f.NoIndex || f.Column == ColumnStored) {
 			names = append(names, name)
 		}
 	}
@@ -152,8 +163,14 @@ func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
 			is = k.fieldType()
 		}
 	}
-	if f := wider.Fields[name]; f.Type != is {
+	f := wider.Fields[name]
+	switch {
+	case f.Type != is:
 		return declaredOtherwise(name, "as "+is.String(), f)
+	case s.HasColumn(name) && !wider.HasColumn(name):
+		return declaredOtherwise(name, "with a column", f)
+	case !s.HasColumn(name) && wider.HasColumn(name):
+		return declaredOtherwise(name, "without a column", f)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (iv *Inverter) checkValue(v *Value, f Field, known bool) error {
 	case f.Type != v.Kind.fieldType():
 		return fmt.Errorf("the schema wants %s, not %s", f.Type, v.Kind.fieldType())
 	}
-	if len(v.Str) > MaxTermBytes && v.Kind == KindText && isKeyword(v, f, known) && iv.Indexes(v, f, known) {
+	if len(v.Str) > MaxTermBytes && v.Kind == KindText && isKeyword(v, f, known) && (iv.Indexes(v, f, known) || iv.keepsColumn(v, f, known)) {
 		return fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.Str), MaxTermBytes)
 	}
 	return nil
@@ -198,6 +198,9 @@ func (iv *Inverter) invertFields(vals []Value) (field string, err error) {
 		f, known := iv.declared(name)
 		begun := false
 		for j := i; ; {
+			if iv.keepsColumn(&vals[j], f, known) {
+				iv.addToColumn(&vals[j], f, known)
+			}
 			if iv.Indexes(&vals[j], f, known) {
 				if !begun {
 					if err := iv.beginField(name, f, known); err != nil {

@@ -88,6 +88,11 @@ type Field struct {
 	// Positions says whether the words of a text field have positions, which phrases need.
 	Positions Positions `json:"positions,omitempty"`
 
+	// Column says whether the values of a field that is not text are kept by document, too: for ranges,
+	// sorting, facets and aggregations. A field with NoIndex has a column only with ColumnStored, which
+	// these then use.
+	Column Column `json:"column,omitempty"`
+
 	// PhrasePairs are frequent words of a text field with positions, at most 64. The index then has a list
 	// of the documents for each two of them that follow one another ("common grams"), by which phrases of
 	// these words are found several times as fast. Nothing else changes, scores least of all. "_english_"
@@ -124,6 +129,10 @@ type Schema struct {
 	// Positions of text fields that do not say. A new index has them by default. It records that, so
 	// the default in the schema of an index is none: of one of an earlier release.
 	Positions Positions `json:"positions,omitempty"`
+
+	// Columns of fields other than text that do not say. A new index has them by default, and records
+	// that, as with Positions.
+	Columns Column `json:"columns,omitempty"`
 }
 
 // ParseSchema reads a schema from its JSON text. Unknown keys are errors.
@@ -143,6 +152,7 @@ func ParseSchema(text []byte) (*Schema, error) {
 //	2   "words", "analyzers"
 //	3   "positions"; without it none are stored
 //	4   "phrase_pairs"
+//	5   "column" of fields, "columns"; without these there are no columns
 func ParseKept(text []byte) (*Schema, error) {
 	var kept struct {
 		Version uint64 `json:"version"`
@@ -172,7 +182,9 @@ func (s *Schema) Kept() []byte {
 		Schema
 	}{format.Schema.Newest, *s}
 	switch {
+	case s.mentionsColumns():
 	case s.mentionsPairs():
+		kept.Version = 4
 	case s.mentionsPositions():
 		kept.Version = 3
 	case s.Words == analysis.WordsUnicode8 && len(s.Analyzers) == 0:
@@ -187,8 +199,8 @@ func (s *Schema) Kept() []byte {
 	return b
 }
 
-// New returns the schema of a new index, which has the newest rules of words, and positions, unless s
-// says otherwise. It accepts nil.
+// New returns the schema of a new index, which has the newest rules of words, positions and columns,
+// unless s says otherwise. It accepts nil.
 func (s *Schema) New() *Schema {
 	if s == nil {
 		s = new(Schema)
@@ -199,6 +211,9 @@ func (s *Schema) New() *Schema {
 	}
 	if s.Positions == PositionsDefault {
 		s.Positions = PositionsStored
+	}
+	if s.Columns == ColumnDefault {
+		s.Columns = ColumnStored
 	}
 	return s.spellOutPairs()
 }
@@ -271,6 +286,9 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 	if int(s.Positions) >= len(positionsNames) {
 		errs = append(errs, fmt.Errorf("Schema.Positions: unknown value %d", s.Positions))
 	}
+	if int(s.Columns) >= len(columnNames) {
+		errs = append(errs, fmt.Errorf("Schema.Columns: unknown value %d", s.Columns))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		f := s.Fields[name]
 		switch {
@@ -284,6 +302,10 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 			fault(name, "unknown positions %d", f.Positions)
 		case f.Positions == PositionsStored && f.Type != TextField:
 			fault(name, "positions go with a text field, this one is %s", f.Type)
+		case int(f.Column) >= len(columnNames):
+			fault(name, "unknown column %d", f.Column)
+		case f.Column == ColumnStored && f.Type == TextField:
+			fault(name, "a column goes with a keyword, number, date or bool field, this one is text")
 		case len(f.CopyFrom) > 0 && f.Type != TextField:
 			fault(name, "copy_from makes a text field, this one is %s", f.Type)
 		}

@@ -114,8 +114,7 @@ func (v Value) any() any {
 	case kindBool:
 		return v.num != 0
 	case kindTime:
-		sec := int64(binary.BigEndian.Uint64([]byte(v.Str[:8])) ^ 1<<63)
-		return time.Unix(sec, int64(binary.BigEndian.Uint32([]byte(v.Str[8:])))).UTC()
+		return v.time()
 	}
 	return v.Str
 }

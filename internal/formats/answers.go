@@ -43,6 +43,19 @@ var phrases = []struct {
 
 const phraseAnswers = "with positions:\n"
 
+// ranges run on indexes with columns; their answers follow the line rangeAnswers.
+var ranges = []struct {
+	name  string
+	query riffle.Query
+}{
+	{"range of integers", riffle.Range{Field: "n", From: -7, To: 3}},
+	{"range of fractions", riffle.Range{Field: "inner.x", From: 41.5, To: 44, IncludeTo: true}},
+	{"range of dates", riffle.Range{Field: "day", From: "1970-06-01", To: "1972-01-01"}},
+	{"range as a filter", riffle.Bool{Must: []riffle.Query{riffle.Match{Field: "body", Text: "w3 w5"}}, Filter: []riffle.Query{riffle.Range{Field: "rank", From: 0.5}}}},
+}
+
+const rangeAnswers = "with columns:\n"
+
 // answersOf opens an index read-only and runs all queries.
 func answersOf(dir string) (string, error) {
 	e, err := riffle.Open(dir, &riffle.Options{Rank: rank, ReadOnly: true})
@@ -69,6 +82,15 @@ func ask(e *riffle.Engine, k int) (string, error) {
 		if i == 0 {
 			b.WriteString(phraseAnswers)
 		}
+		if err := askOne(&b, e, q.name, q.query, &riffle.SearchOptions{K: k}); err != nil {
+			return "", err
+		}
+	}
+	if e.Schema().Columns != riffle.ColumnStored {
+		return b.String(), nil
+	}
+	b.WriteString(rangeAnswers)
+	for _, q := range ranges {
 		if err := askOne(&b, e, q.name, q.query, &riffle.SearchOptions{K: k}); err != nil {
 			return "", err
 		}
@@ -105,9 +127,11 @@ func checkDocuments(e *riffle.Engine) error {
 		}
 		err = errors.Join(err, e)
 	})
-	there, tagErr := checkTagged(e)
-	count += there
-	err = errors.Join(err, tagErr)
+	for _, check := range []func(*riffle.Engine) (int, error){checkTagged, checkUnsigned} {
+		there, checkErr := check(e)
+		count += there
+		err = errors.Join(err, checkErr)
+	}
 	if st, e := e.Stats(); e != nil || int(st.Docs) != count {
 		err = errors.Join(err, e, fmt.Errorf("%d documents, want %d", st.Docs, count))
 	}

@@ -123,6 +123,30 @@ func checkTagged(e *riffle.Engine) (there int, err error) {
 	return 1, err
 }
 
+// unsigned is a number that is no int64.
+const unsigned = uint64(1<<64 - 3)
+
+// putUnsigned adds a document with that number, which indexes of stored document 2 lack.
+func putUnsigned(e *riffle.Engine) error {
+	return e.Put(ctx, "unsigned", map[string]any{"unsigned": []any{unsigned, 7}})
+}
+
+// checkUnsigned compares the document with that number, if there is one, with that of putUnsigned.
+func checkUnsigned(e *riffle.Engine) (there int, err error) {
+	got, err := e.Get(ctx, "unsigned")
+	if errors.Is(err, riffle.ErrNotFound) {
+		return 0, nil
+	}
+	if want := map[string]any{"unsigned": []any{unsigned, int64(7)}}; err == nil && fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		err = fmt.Errorf("the document is %#v, want %#v", got, want)
+	}
+	n, e2 := e.Count(ctx, riffle.Range{Field: "unsigned", From: unsigned - 1})
+	if e2 == nil && n != 1 {
+		e2 = fmt.Errorf("%d documents have the number %d, want 1", n, unsigned)
+	}
+	return 1, errors.Join(err, e2)
+}
+
 // The positions of an index: that of its sealed part, and that of the last batch in the log.
 // Indexes of log record 1 have none.
 const sealedPosition, position = "sealed\x00\xff", "logged\x00\xff"

@@ -83,7 +83,10 @@ func writeIndex(dir string) error {
 	if err := with(dir, byScore, putTagged); err != nil { // stored document 2
 		return err
 	}
-	return with(dir, byScore, putPosition) // log record 2
+	if err := with(dir, byScore, putPosition); err != nil { // log record 2
+		return err
+	}
+	return with(dir, byScore, putUnsigned) // stored document 3
 }
 
 // pairSchema is the schema with pairs of words, which the last segment and the log have, and the other

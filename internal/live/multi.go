@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/segment"
@@ -200,6 +201,13 @@ func (m *Multi) UseFilter(i int, filter string) bool {
 func (m *Multi) KeepFilter(i int, filter string, f *cache.Filter) {
 	v, number := m.of(i)
 	v.KeepFilter(number, filter, f)
+}
+
+// Column implements plan.Index.
+func (m *Multi) Column(i int, field string) (*columns.Column, error) {
+	v, number := m.of(i)
+	c, err := v.Column(number, field)
+	return c, m.named(i, err)
 }
 
 // Norms implements plan.Index.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/postings"
@@ -248,6 +249,19 @@ func (v *View) Stored(id string, names []string) (fields map[string]any, ok bool
 		fields, err = v.SegmentAt(segment).Fields(doc, names)
 	}
 	return fields, err == nil, err
+}
+
+// Column implements plan.Index.
+func (v *View) Column(i int, field string) (*columns.Column, error) {
+	p := &v.parts[i]
+	switch {
+	case p.tail != nil:
+		return p.tail.Column(field)
+	case p.memory != nil:
+		return p.memory.Column(field)
+	}
+	c, err := v.ix.lists.Values(p.home.valuesKey(), field, p.home.disk.HoldColumn)
+	return c, p.home.at(err)
 }
 
 // Norms implements plan.Index.

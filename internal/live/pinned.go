@@ -137,6 +137,7 @@ func (ix *Index) unused(s *liveSegment) {
 		return
 	}
 	ix.lists.DropSegment(s.number)
+	ix.lists.DropSegment(s.valuesKey())
 	ix.stored.drop(s.number)
 	s.disk.DropTrigrams()
 	if ix.opts.Unused != nil {

@@ -64,6 +64,9 @@ func (s *liveSegment) columnKey() uint64 {
 	return cache.Columns | cache.MemoryColumns | s.memoryNumber
 }
 
+// valuesKey identifies the columns of values of a sealed segment in the list cache.
+func (s *liveSegment) valuesKey() uint64 { return cache.Values | s.number }
+
 // listsKey identifies the lists of a segment in memory in the list cache.
 func (s *liveSegment) listsKey() uint64 { return cache.MemoryLists | s.memoryNumber }
 

@@ -11,6 +11,7 @@ package plan
 
 import (
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
@@ -54,6 +55,11 @@ type Index interface {
 	// Norms returns the length codes of a field by document, or nil if it keeps none, and which of
 	// them must be asked for first (blockmax.Term.Lazy).
 	Norms(segment int, field string) ([]uint8, *blockmax.LazyNorms, error)
+
+	// Column returns the column of values of a field in a segment, or nil if no document of the segment
+	// has one: then the segment has the field's values in its terms alone, if it has any. The errors of
+	// the column's methods need Segment.At.
+	Column(segment int, field string) (*columns.Column, error)
 
 	// Matching calls visit with each term of a field in a segment that a pattern picks, in no
 	// particular order. Terms that no document of the segment has may be among them.
