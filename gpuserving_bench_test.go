@@ -178,7 +178,10 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 //	go test -tags cuda -run xxx -bench GPUServing -benchtime 1x .
 //
 // RIFFLE_SERVING_SECONDS (5) is how long each of the four phases lasts. With RIFFLE_SERVING_KEEP the
-// GPU answers for small segments, too, instead of the CPU. RIFFLE_SERVING_TRACE is a folder for where
+// GPU answers for small segments, too, instead of the CPU. The first passages of the corpus are added,
+// whose mean length differs from that of the whole, so that the rounded average changes now and then,
+// and all bounds and flat lists with it; with RIFFLE_SERVING_EVEN passages from all over the corpus
+// are added, and it hardly does. RIFFLE_SERVING_TRACE is a folder for where
 // the time goes (servingTrace).
 func BenchmarkGPUServing(b *testing.B) {
 	s := newServingCorpus(b)
@@ -405,6 +408,7 @@ func (s *servingCorpus) deleteFifth(b *testing.B, e *Engine) {
 // seconds. stop ends that and returns how many it was a second.
 func (s *servingCorpus) addDocuments(b *testing.B, e *Engine) (stop func() float64) {
 	ctx, cancel := context.WithCancel(b.Context())
+	even := os.Getenv("RIFFLE_SERVING_EVEN") != ""
 	var added int
 	var all sync.WaitGroup
 	start := time.Now()
@@ -417,7 +421,11 @@ func (s *servingCorpus) addDocuments(b *testing.B, e *Engine) (stop func() float
 			}
 			var batch Batch
 			for range 100 {
-				doc := s.document(fmt.Sprint("new ", added), added)
+				passage := added
+				if even {
+					passage *= 7919
+				}
+				doc := s.document(fmt.Sprint("new ", added), passage)
 				batch.Put(doc.ID, doc.Fields)
 				added++
 			}

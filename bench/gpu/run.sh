@@ -26,7 +26,9 @@
 #   counts     1 min  how many documents match, and no more: CPU, GPU by scores and by bits, OR, AND and trees
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
 #   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants TEXT
-#   serving    4 min  what searches cost that ask for more than flat queries, and while documents are added. Wants TEXT
+#   serving    6 min  what searches cost that ask for more than flat queries (not if KINDS is none), and while documents are added: with small
+#                     segments on the GPU (kept), left to the CPU, and with documents that leave the mean length as it is (even); and
+#                     where the time goes; RIFFLE_SERVING_SECONDS (5) for a phase. Wants TEXT
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
 #   ncu        2 min  counters of the main kernels: what binds them
 #
@@ -38,14 +40,14 @@
 #   3  run.sh decode huang ncu sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
-# (25000000) and TIME (1s, of one measurement) of the generated collection; REPEAT (8) and CORPUS (the one that was sent) for
+# (25000000) and TIME (1s, of one measurement) of the generated collection; TESTS, the packages for build and tests; REPEAT (8) and CORPUS (the one that was sent) for
 # index, and RIFFLE_BUILD_POSITIONS=none for one without positions; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 kit=$root/.gpu
 limit=$((60 << 20)) # bytes of .gpu/ and of the repository, of the 64 MiB that can be sent
-tests="gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand internal/dispatch postings"
+tests=${TESTS:-gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand internal/dispatch postings}
 
 say() { echo "=== $*" >&2; }
 
@@ -188,10 +190,16 @@ part_index() {
 part_serving() {
   [ -f "$work/bin/riffle.test" ] || { echo "no text: run.sh build -i TEXT -q TOPICS" >&2; return 1; }
   export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8} RIFFLE_CORPORA=$work
-  (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
+  [ "${KINDS:-}" = none ] || (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
     tee "$work/out/serving.txt"
-  (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUServing -test.benchtime "${ROUNDS:-1}x") 2>&1 |
-    tee -a "$work/out/serving.txt"
+  local way keep even
+  for way in kept left even; do
+    keep= even=
+    case $way in kept) keep=1 ;; even) even=1 ;; esac
+    echo "serving: $way" | tee -a "$work/out/serving.txt"
+    (cd "$root" && RIFFLE_SERVING_KEEP=$keep RIFFLE_SERVING_EVEN=$even RIFFLE_SERVING_TRACE=$out/serving-$way limited "$budget" \
+      $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUServing -test.benchtime "${ROUNDS:-1}x") 2>&1 | tee -a "$work/out/serving.txt"
+  done
 }
 
 part_sanitizer() {

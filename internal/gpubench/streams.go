@@ -43,6 +43,9 @@ func (b *bench) streamedPolicies(p plans, share, size int) error {
 		for _, way := range b.ways {
 			o := gpuexec.Options{Stream: true, StaticLists: way != "learning"}
 			name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
+			if b.windowBytes > 0 {
+				name += fmt.Sprintf(" windows=%d MiB", b.windowBytes>>20)
+			}
 			if len(b.policyNames)*len(b.ways) > 1 {
 				name += " " + policy + " " + way
 			}
