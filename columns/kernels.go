@@ -13,6 +13,7 @@ import (
 //	unpack32     packed numbers, as 32 bits
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents
+//	docsOf       bits of documents to their numbers
 
 // rangePortable is rangePacked in Go.
 func rangePortable(set []uint64, b []byte, n, width int, lo, span uint64) {
@@ -107,4 +108,16 @@ func extract(x, mask uint64) (y uint64) {
 		mask &= mask - 1
 	}
 	return y
+}
+
+// docsPortable is docsOf in Go.
+func docsPortable(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) {
+	for i, w := range set {
+		base := uint16(64 * i)
+		for ; w != 0; w &= w - 1 {
+			dst[n&(TileDocs-1)] = base + uint16(bits.TrailingZeros64(w))
+			n++
+		}
+	}
+	return n
 }

@@ -93,6 +93,14 @@ func anyOf(set *[tileWords]uint64, found, ends []uint64) {
 	anyPortable(set, found, ends)
 }
 
+// docsOf writes the documents of a set, and returns how many there are. Those behind are undefined.
+func docsOf(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) {
+	if useAVX2 || useAVX512 {
+		return docsAVX2(dst, set)
+	}
+	return docsPortable(dst, set)
+}
+
 //go:noescape
 func rangeAVX512(set *uint64, b *byte, words, width int, lo, span uint64)
 
@@ -118,3 +126,6 @@ func depositBMI2(set, has *[64]uint64, docs int)
 //
 //go:noescape
 func anyBMI2(set, found, ends *uint64, words int)
+
+//go:noescape
+func docsAVX2(dst *[4096]uint16, set *[64]uint64) (n int)

@@ -15,3 +15,5 @@ func unpack32(dst []uint32, b []byte, width int) { unpack32Portable(dst, b, widt
 func deposit(set, has *[tileWords]uint64, _ int) { depositPortable(set, has) }
 
 func anyOf(set *[tileWords]uint64, found, ends []uint64) { anyPortable(set, found, ends) }
+
+func docsOf(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) { return docsPortable(dst, set) }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // numberAt is the slow twin of unpacking: it reads packed number i bit by bit.
@@ -134,6 +135,31 @@ func TestAnyOf(t *testing.T) {
 			}
 			if anyOf(&set, found, ends); set != want {
 				t.Fatalf("round %d: %d words, %d documents", round, words, docs)
+			}
+		}
+	})
+}
+
+// TestDocsOf compares the documents of sets with loops.
+func TestDocsOf(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(35, 36))
+		memory := fenced(t, 2*TileDocs)
+		dst := (*[TileDocs]uint16)(unsafe.Pointer(&memory[0]))
+		for range 300 {
+			set := anySet(rng)
+			if set == nil {
+				set = new([64]uint64)
+				fill(set, TileDocs)
+			}
+			var want []uint16
+			for doc := range TileDocs {
+				if set[doc/64]>>(doc%64)&1 == 1 {
+					want = append(want, uint16(doc))
+				}
+			}
+			if n := docsOf(dst, set); !slices.Equal(dst[:n], want) {
+				t.Fatalf("%d documents, want %d", n, len(want))
 			}
 		}
 	})

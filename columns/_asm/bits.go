@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // depositBMI2 goes from the last word to the first, so that bits which are still to be moved are not
@@ -86,5 +87,67 @@ func anyBMI2() {
 	JZ(LabelRef("done"))
 	MOVQ(all, Mem{Base: set})
 	Label("done")
+	RET()
+}
+
+// docsAVX2 looks up, for each byte of the set, the numbers 0 to 7 whose bits are set. It stores eight
+// documents, and the next store overwrites the surplus. So it never stores behind document 8*i+7 for
+// byte i.
+func docsAVX2() {
+	var table []byte
+	for b := range 256 {
+		at := len(table)
+		for bit := range 8 {
+			if b>>bit&1 == 1 {
+				table = append(table, byte(bit))
+			}
+		}
+		table = append(table, make([]byte, at+8-len(table))...)
+	}
+	TEXT("docsAVX2", NOSPLIT, "func(dst *[4096]uint16, set *[64]uint64) (n int)")
+	dst, set := pointer("dst"), pointer("set")
+	base, eight, many, numbers, first, words, r := XMM(), XMM(), XMM(), GP64(), GP64(), GP64(), GP32()
+	VPXOR(base, base, base)
+	for _, c := range []struct {
+		n uint32
+		v reg.VecVirtual
+	}{{8, eight}, {64, many}} {
+		MOVL(U32(c.n), r)
+		VMOVD(r, c.v)
+		VPBROADCASTW(c.v, c.v)
+	}
+	LEAQ(global("bitsOfByte", table), numbers)
+	MOVQ(dst, first)
+	MOVQ(U32(64), words)
+
+	Label("word")
+	word := GP64()
+	MOVQ(Mem{Base: set}, word)
+	TESTQ(word, word)
+	JZ(LabelRef("none"))
+	docs := XMM()
+	VMOVDQA(base, docs)
+	for i := range 8 {
+		bits, found := GP64(), XMM()
+		MOVBLZX(word.As8(), bits.As32())
+		VPMOVZXBW(Mem{Base: numbers, Index: bits, Scale: 8}, found)
+		POPCNTL(bits.As32(), bits.As32())
+		VPADDW(docs, found, found)
+		VMOVDQU(found, Mem{Base: dst})
+		LEAQ(Mem{Base: dst, Index: bits, Scale: 2}, dst)
+		if i < 7 {
+			SHRQ(Imm(8), word)
+			VPADDW(eight, docs, docs)
+		}
+	}
+	Label("none")
+	VPADDW(many, base, base)
+	ADDQ(Imm(8), set)
+	DECQ(words)
+	JNZ(LabelRef("word"))
+	SUBQ(first, dst)
+	SHRQ(Imm(1), dst)
+	Store(dst, ReturnIndex(0))
+	VZEROUPPER()
 	RET()
 }

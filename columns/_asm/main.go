@@ -17,5 +17,6 @@ func main() {
 	unpack32AVX2()
 	depositBMI2()
 	anyBMI2()
+	docsAVX2()
 	Generate()
 }

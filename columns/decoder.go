@@ -1,0 +1,156 @@
+package columns
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// A decoder reads the values of a tile, and keeps what it has read.
+type decoder struct {
+	t      *tile
+	b      []byte
+	l      layout
+	simple bool // every document has one value, so its number is that of its value
+
+	// Unless simple:
+	has   [tileWords]uint64
+	ranks [tileWords]uint16 // for each word, the documents with a value before it
+	ends  []uint32          // if some document has several values: for each with a value, where they end
+
+	keys    []uint64 // of all values, after decode
+	decoded bool
+	docs    []uint16 // room for documents
+	places  []uint32 // room for the numbers of values
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// decoder returns a decoder of a tile, to be released.
+func (c *Column) decoder(t *tile) (*decoder, error) {
+	b, err := c.payload(t)
+	if err != nil {
+		return nil, err
+	}
+	d := decoders.Get().(*decoder)
+	d.t, d.b, d.l, d.decoded = t, b, t.layout(), false
+	d.simple = t.presence == everyone && t.single()
+	d.ends = d.ends[:0]
+	if d.simple {
+		return d, nil
+	}
+	t.has(b, &d.has)
+	n := 0
+	for i, w := range d.has {
+		d.ranks[i] = uint16(n)
+		n += bits.OnesCount64(w)
+	}
+	if !t.single() {
+		d.readEnds()
+	}
+	return d, nil
+}
+
+func (d *decoder) release() {
+	d.t, d.b = nil, nil
+	decoders.Put(d)
+}
+
+func (d *decoder) readEnds() {
+	if cap(d.ends) < int(d.t.docs) {
+		d.ends = make([]uint32, TileDocs)
+	}
+	d.ends = d.ends[:d.t.docs]
+	ends := d.t.endsOf(d.b, d.l)
+	n := 0
+	for i := range ends.words() {
+		for w := ends.word(i); w != 0; w &= w - 1 {
+			d.ends[n] = uint32(64*i + bits.TrailingZeros64(w) + 1)
+			n++
+		}
+	}
+}
+
+// decode reads all keys.
+func (d *decoder) decode() {
+	if !d.decoded {
+		d.keys = resize(d.keys, int(d.t.values))
+		d.t.keys(d.b, d.l, d.keys)
+		d.decoded = true
+	}
+}
+
+// with reports whether a document of the tile has a value.
+func (d *decoder) with(doc int) bool {
+	return d.simple && doc < int(d.t.length) || !d.simple && d.has[doc/64]>>(doc%64)&1 == 1
+}
+
+// rank returns the number of documents with a value before one that has.
+func (d *decoder) rank(doc int) int {
+	if d.simple {
+		return doc
+	}
+	return int(d.ranks[doc/64]) + bits.OnesCount64(d.has[doc/64]&(1<<(doc%64)-1))
+}
+
+// valuesOf returns which values are those of a document, by its rank.
+func (d *decoder) valuesOf(rank int) (from, end int) {
+	if len(d.ends) == 0 {
+		return rank, rank + 1
+	}
+	if rank > 0 {
+		from = int(d.ends[rank-1])
+	}
+	return from, int(d.ends[rank])
+}
+
+// place returns the number of the value that pick chooses, Least or Greatest.
+func (d *decoder) place(rank int, pick Pick) uint32 {
+	from, end := d.valuesOf(rank)
+	if pick == Least {
+		return uint32(from)
+	}
+	return uint32(end - 1)
+}
+
+// From these shares of the values of a tile on, as divisors, it is cheaper to decode all of them than to
+// read them one by one. In form rising, each takes up to 128 additions.
+const (
+	decodeAll       = 12
+	decodeAllRising = 100
+)
+
+// dense reports whether so many values are best read by decoding all.
+func (d *decoder) dense(values int) bool {
+	if d.t.form == rising {
+		return values*decodeAllRising >= int(d.t.values)
+	}
+	return values*decodeAll >= int(d.t.values)
+}
+
+// read writes the keys of the values in places.
+func (d *decoder) read(dst []uint64, places []uint32) {
+	dst = dst[:len(places)]
+	t := d.t
+	if t.form != constant && d.dense(len(places)) {
+		d.decode()
+		for i, at := range places {
+			dst[i] = d.keys[at]
+		}
+		return
+	}
+	switch t.form {
+	case constant:
+		for i := range dst {
+			dst[i] = t.least
+		}
+	case packed:
+		values, width := d.b[d.l.values:], int(t.width)
+		for i, at := range places {
+			dst[i] = t.least + t.divisor*packedAt(values, int(at), width)
+		}
+	default:
+		for i, at := range places {
+			dst[i] = t.key(d.b, d.l, int(at))
+		}
+	}
+}
