@@ -149,6 +149,9 @@ func (s *Segment) check(terms int) error {
 		return fmt.Errorf("%d tail bounds for %d tiles", len(s.Tail), tiles)
 	}
 	for i := range s.Sets {
+		if s.Sets[i].Tiles != nil && s.Sets[i].Bits != nil {
+			return fmt.Errorf("set %d has both bits and tiles", i)
+		}
 		if bits := s.Sets[i].Bits; bits != nil && len(bits) < (int(s.Docs)+63)/64 {
 			return fmt.Errorf("set %d has %d words for %d documents", i, len(bits), s.Docs)
 		}

@@ -1,6 +1,10 @@
 package blockmax
 
-import "github.com/riffle-search/riffle/postings"
+import (
+	mathbits "math/bits"
+
+	"github.com/riffle-search/riffle/postings"
+)
 
 // A Mode says which documents match the terms of a flat plan.
 type Mode uint8
@@ -80,12 +84,73 @@ type Term struct {
 	Key uint64
 }
 
-// A Set is the documents of a segment that match a clause of many terms, such as all words with a
-// prefix. Its bits never change.
+// A Set is the documents of a segment that match a clause without a score: one of many terms, such as
+// all words with a prefix, or one over a column, such as a range. Its documents never change.
 type Set struct {
-	Bits  []uint64 // bit d is set when document d matches; nil when none does
-	Count int      // of documents
+	Bits  []uint64 // bit d is set when document d matches; nil when none does, or with Tiles
+	Count int      // of documents; with Tiles an estimate
+	Tiles TileSet  // makes the documents when they are needed, in place of Bits; or nil
 }
+
+// A TileSet makes the documents of a set tile by tile. It is safe for concurrent use, and always makes
+// the same ones.
+type TileSet interface {
+	// Within returns the tiles of a sheet of 64 tiles that may have documents of the set, without
+	// making them.
+	Within(sheet int) uint64
+
+	// Tile replaces set by the documents of a tile, and returns how many these are.
+	Tile(tile int, set *[64]uint64) (int, error)
+}
+
+// Whole returns the set with Bits, for docs documents. It makes those of all tiles.
+func (s Set) Whole(docs uint32) (Set, error) {
+	if s.Tiles == nil {
+		return s, nil
+	}
+	bits := make([]uint64, (int(docs)+63)/64)
+	var tile [64]uint64
+	whole := Set{Bits: bits}
+	for sheet := range (Tiles(docs) + 63) / 64 {
+		for in := s.Tiles.Within(sheet); in != 0; in &= in - 1 {
+			t := 64*sheet + mathbits.TrailingZeros64(in)
+			to := bits[min(64*t, len(bits)):]
+			if len(to) >= 64 {
+				n, err := s.Tiles.Tile(t, (*[64]uint64)(to))
+				if whole.Count += n; err != nil {
+					return Set{}, err
+				}
+				continue
+			}
+			n, err := s.Tiles.Tile(t, &tile)
+			if whole.Count += n; err != nil {
+				return Set{}, err
+			}
+			copy(to, tile[:])
+		}
+	}
+	if whole.Count == 0 {
+		whole.Bits = nil
+	}
+	return whole, nil
+}
+
+// Has reports whether a document is in the set.
+func (s Set) Has(doc uint32) (bool, error) {
+	if s.Tiles == nil {
+		return s.Bits != nil && s.Bits[doc/64]>>(doc%64)&1 == 1, nil
+	}
+	t := int(doc / TileDocs)
+	if s.Tiles.Within(t/64)>>(t%64)&1 == 0 {
+		return false, nil
+	}
+	var tile [64]uint64
+	_, err := s.Tiles.Tile(t, &tile)
+	return err == nil && tile[doc%TileDocs/64]>>(doc%64)&1 == 1, err
+}
+
+// Empty reports whether the set is known to have no documents.
+func (s *Set) Empty() bool { return s.Bits == nil && s.Tiles == nil }
 
 // A Node is one clause of a boolean tree. It is either a Leaf, a Set, All, or made of the boolean
 // lists.

@@ -35,8 +35,8 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 		return c, c.cursor.learn(0)
 	}
 	if n.Set {
-		if s := &r.at.seg.Sets[n.Number]; s.Bits != nil {
-			c.set, c.cost = newDocSet(s.Bits, r.at.seg.Docs), uint64(s.Count)
+		if s := &r.at.seg.Sets[n.Number]; !s.Empty() {
+			c.set, c.cost = r.docSet(s), uint64(s.Count)
 		}
 		return c, nil
 	}
@@ -151,6 +151,18 @@ func (c *clause) only() *clause {
 			c = &c.should[0]
 		default:
 			return c
+		}
+	}
+	return c
+}
+
+// alone returns the only node that decides what matches a node.
+func (c *clause) alone() *clause {
+	for c.together == nil && len(c.filter)+len(c.must)+len(c.not) == 1 && len(c.not) == 0 && c.minShould <= 0 {
+		if len(c.must) == 1 {
+			c = &c.must[0]
+		} else {
+			c = &c.filter[0]
 		}
 	}
 	return c

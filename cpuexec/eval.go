@@ -59,7 +59,7 @@ func (e *evaluator) eval(c *clause, level int, mask, matches *bitset, to *scores
 	case c.All:
 		*matches = *mask
 	case c.Set:
-		c.set.common(mask, matches, e.tile)
+		err = c.set.common(mask, matches, e.tile)
 	default:
 		err = e.boolean(c, level, mask, matches, inner)
 	}

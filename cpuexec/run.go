@@ -29,6 +29,7 @@ type run struct {
 	few      fewDocs    // Which of few accepted documents can enter?
 	eval     evaluator  // What matches a tree, tile by tile?
 	sets     setMaker   // And by whole sets?
+	docSets  docSets    // Which documents are in sets that come as tiles?
 
 	visit func(*Match) error // of EachMatch
 
@@ -253,6 +254,7 @@ func (r *run) enter(i int) error {
 func (r *run) leaveSegment() {
 	r.docs.close()
 	r.tiled.close()
+	r.docSets.close()
 	r.eval.root = nil
 	for _, t := range r.eval.together[:r.eval.nears] {
 		t.forget()

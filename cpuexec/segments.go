@@ -37,7 +37,7 @@ func canMatch(n *blockmax.Node, seg *blockmax.Segment) bool {
 	case n.Leaf:
 		return seg.Terms[n.Term].Bounds != nil
 	case n.Set:
-		return seg.Sets[n.Number].Bits != nil
+		return !seg.Sets[n.Number].Empty()
 	case n.All:
 		return true
 	}

@@ -87,10 +87,10 @@ type span struct{ lo, hi uint32 }
 // of returns the words of the span in a bitmap.
 func (s span) of(bitmap []uint64) []uint64 { return bitmap[s.lo/64 : (s.hi+63)/64] }
 
-// spans calls visit for the current range, a sheet at a time.
+// spans calls visit for the current range, sheet by sheet.
 func (r *run) spans(visit func(s span) error) error {
 	for s := (span{hi: r.at.from}); s.hi < r.at.to; {
-		s = span{s.hi, s.hi + min(sheetDocs, r.at.to-s.hi)}
+		s = span{s.hi, s.hi + min(sheetDocs-s.hi%sheetDocs, r.at.to-s.hi)}
 		if err := r.query.ctx.Err(); err != nil {
 			return err
 		}
@@ -108,6 +108,9 @@ func (r *run) countTree(root *clause) error {
 		mine = ^r.share.claim.taken.Or(mine)
 		r.share.took(bits.OnesCount64(mine))
 	}
+	if c := root.alone(); c.set != nil && c.set.source != nil {
+		return r.countSet(c.set, mine)
+	}
 	return r.spans(func(s span) error {
 		set := r.sets.sheet[:(s.hi-s.lo+63)/64]
 		if err := r.sets.fold(replace, root, s, set, 0); err != nil {
@@ -119,6 +122,30 @@ func (r *run) countTree(root *clause) error {
 			}
 		}
 		r.out.total += r.sets.count(set, s, r.at.seg.Accept)
+		return nil
+	})
+}
+
+// countSet counts the accepted documents of a set that comes as tiles, in the range and in those tiles
+// of its sheets that are mine.
+func (r *run) countSet(s *docSet, mine uint64) error {
+	set, accept := (*[tileDocs / 64]uint64)(s.bits), r.at.seg.Accept
+	s.base, s.tile = ^uint32(0), ^uint32(0) // no tile stays
+	return r.spans(func(at span) error {
+		for tiles := r.at.tilesAtWork(at.lo, s.inTiles(at.lo)) & mine; tiles != 0; tiles &= tiles - 1 {
+			t := int(at.lo/tileDocs) + bits.TrailingZeros64(tiles)
+			n, err := s.source.Tile(t, set)
+			if err != nil {
+				return err
+			}
+			if accept == nil {
+				r.out.total += n
+				continue
+			}
+			words := accept[t*tileDocs/64:]
+			r.sets.maps = append(r.sets.maps[:0], set[:min(len(words), len(set))], words)
+			r.out.total += countCommon(r.sets.maps)
+		}
 		return nil
 	})
 }
@@ -161,8 +188,11 @@ func (m *setMaker) fold(op setOp, c *clause, s span, set []uint64, level int) er
 		op.apply(set, s.of(c.cursor.bitmap))
 		return nil
 	case c.set != nil:
-		op.apply(set, s.of(c.set.bits))
-		return nil
+		words, err := c.set.span(s)
+		if err == nil {
+			op.apply(set, words)
+		}
+		return err
 	}
 	matches := set
 	if op != replace {
@@ -188,10 +218,12 @@ func (m *setMaker) makeSet(c *clause, s span, set []uint64, level int) error {
 		return c.cursor.markAll(set, s.lo, s.hi)
 	case c.Set:
 		clear(set)
-		if c.set != nil {
-			copy(set, s.of(c.set.bits))
+		if c.set == nil {
+			return nil
 		}
-		return nil
+		words, err := c.set.span(s)
+		copy(set, words)
+		return err
 	case c.All:
 		for i := range set {
 			set[i] = ^uint64(0)

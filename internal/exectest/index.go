@@ -157,6 +157,10 @@ func (ix *Index) part(rng *rand.Rand, s *Segment, base uint32) blockmax.Segment 
 		p.Terms = append(p.Terms, term)
 	}
 	for _, docs := range s.Sets {
+		if rng.IntN(2) == 0 {
+			p.Sets = append(p.Sets, newTiles(rng, docs, s.Docs))
+			continue
+		}
 		set := blockmax.Set{Count: len(docs)}
 		if len(docs) > 0 || rng.IntN(2) == 0 {
 			set.Bits = make([]uint64, (s.Docs+63)/64)
