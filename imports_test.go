@@ -26,7 +26,7 @@ func TestImports(t *testing.T) {
 		"segment":              {"postings", "blockmax", "columns", "internal/corrupt", "internal/dictionary", "internal/format", "internal/onpair"},
 		"store":                {"internal/corrupt", "internal/format", "store/wal"},
 		"store/wal":            {"internal/corrupt", "internal/format"},
-		"cpuexec":              {"postings", "proximity", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
+		"cpuexec":              {"columns", "postings", "proximity", "blockmax", "internal/corrupt", "internal/impl", "internal/invariants"},
 		"gpuexec":              {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
 		"gpuexec/demand":       {"postings", "blockmax", "gpuexec/listcache"},
 		"gpuexec/invert":       {"gpuexec/device", "segment"},

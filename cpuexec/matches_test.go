@@ -30,9 +30,7 @@ func TestEachMatch(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			all := *p
-			all.After = nil
-			want := wholeAnswer(ix, &all)
+			want := wholeAnswer(ix, p)
 			for i, x := range executors {
 				for _, scores := range []bool{false, true} {
 					got, begun := allMatches(t, x, p, scores)
@@ -60,6 +58,7 @@ func TestEachMatch(t *testing.T) {
 // wholeAnswer is all matches by document. Which they are may depend on the plan's K.
 func wholeAnswer(ix *exectest.Index, p *exectest.Plan) []blockmax.Hit {
 	q := *p
+	q.After = nil
 	total := exectest.Oracle(ix, &q).Total
 	if p.Else != nil || p.Tree == nil && p.Mode == blockmax.AndOr { // settle what matches before asking for all
 		first := q

@@ -31,7 +31,8 @@ type run struct {
 	sets     setMaker   // And by whole sets?
 	docSets  docSets    // Which documents are in sets that come as tiles?
 
-	visit func(*Match) error // of EachMatch
+	visit  func(*Match) error // of EachMatch
+	sorter *sorter            // of Sort
 
 	// For a query that several goroutines share (parallel_job.go).
 	parallel Parallel
@@ -163,6 +164,8 @@ type segmentPass struct {
 	// begin, unless nil, is called by each goroutine that takes part, and end, unless nil, when that has
 	// finished.
 	begin func(*run) (end func())
+
+	order func(segments []int) // puts the segments to begin with first; nil for those of the best scores
 }
 
 // enlist begins a goroutine's part of the pass.
@@ -209,6 +212,9 @@ func (r *run) release() {
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
 	r.query.tree = tree
 	r.query.orderSegments()
+	if visit.order != nil {
+		visit.order(r.query.order)
+	}
 	for i := range r.query.plan.Segments {
 		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}

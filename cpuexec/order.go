@@ -1,0 +1,129 @@
+package cpuexec
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
+)
+
+// An Order is how matches are sorted: by its keys, one after the other, and then by document.
+type Order struct {
+	Keys []SortKey
+
+	// ID appends the id of a document of a segment of the plan, for keys By ID.
+	ID func(dst []byte, segment int, doc uint32) ([]byte, error)
+
+	// After, unless nil, admits only matches that come after a place. With Ties it admits also those
+	// that have all keys of it.
+	After *Place
+	Ties  bool
+}
+
+// By is what a key sorts by.
+type By uint8
+
+const (
+	ByColumn By = iota
+	ByScore
+	ByID
+)
+
+// A SortMode chooses the value of a document that has several.
+type SortMode uint8
+
+const (
+	LeastValue SortMode = iota
+	GreatestValue
+	MedianValue // the lower one of an even number
+)
+
+// A SortKey is one key of an Order. Lower values come first, unless it is descending.
+type SortKey struct {
+	By           By
+	Columns      []*columns.Column // ByColumn: of the segments of the plan; nil for one without values
+	Mode         SortMode
+	Desc         bool
+	MissingFirst bool // where documents without a value come, in both directions
+}
+
+// A KeyValue is what a document has for one key.
+type KeyValue struct {
+	Missing bool
+	Value   columns.Value // ByScore: of kind Uint, the score at the plan's scale; ByID: of kind Terms, its Term is the id
+}
+
+// A Place is a document in an Order.
+type Place struct {
+	Doc   uint32     // global number
+	Score uint32     // 0 unless a key is the score
+	Keys  []KeyValue // of the keys of the order
+}
+
+// check returns an error for an order that does not fit a plan.
+func (o *Order) check(p *blockmax.Plan) error {
+	if len(o.Keys) == 0 {
+		return fmt.Errorf("cpuexec: an order without keys")
+	}
+	for i := range o.Keys {
+		k := &o.Keys[i]
+		switch {
+		case k.By > ByID || k.Mode > MedianValue:
+			return fmt.Errorf("cpuexec: key %d sorts by %d, mode %d", i, k.By, k.Mode)
+		case k.By == ByColumn && len(k.Columns) != len(p.Segments):
+			return fmt.Errorf("cpuexec: key %d has %d columns for %d segments", i, len(k.Columns), len(p.Segments))
+		case k.By == ByID && o.ID == nil:
+			return fmt.Errorf("cpuexec: key %d sorts by ids, and there are none", i)
+		}
+	}
+	if o.After != nil && len(o.After.Keys) != len(o.Keys) {
+		return fmt.Errorf("cpuexec: a place with %d keys in an order of %d", len(o.After.Keys), len(o.Keys))
+	}
+	return nil
+}
+
+// scored reports whether the order needs scores.
+func (o *Order) scored() bool {
+	for i := range o.Keys {
+		if o.Keys[i].By == ByScore {
+			return true
+		}
+	}
+	return false
+}
+
+// compare is negative when a has a place before b's by key i alone.
+func (o *Order) compare(i int, a, b *KeyValue) int {
+	k := &o.Keys[i]
+	if a.Missing || b.Missing {
+		switch {
+		case a.Missing == b.Missing:
+			return 0
+		case a.Missing == k.MissingFirst:
+			return -1
+		}
+		return 1
+	}
+	var c int
+	if k.By == ByID {
+		c = strings.Compare(a.Value.Term, b.Value.Term)
+	} else {
+		c = columns.Compare(a.Value, b.Value)
+	}
+	if k.Desc {
+		return -c
+	}
+	return c
+}
+
+// before is negative when a comes before b.
+func (o *Order) before(a, b *Place) int {
+	for i := range o.Keys {
+		if c := o.compare(i, &a.Keys[i], &b.Keys[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.Doc, b.Doc)
+}

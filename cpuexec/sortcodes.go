@@ -1,0 +1,215 @@
+package cpuexec
+
+import (
+	"math"
+
+	"github.com/riffle-search/riffle/columns"
+)
+
+// Within a segment, documents are compared by codes: numbers that are lower for documents that come
+// first. A key of an order becomes one component with a code, or two where a column has keys from 0 to
+// the greatest number, so that no code is left for documents without a value.
+
+// A codeKind is where the codes of a component come from.
+type codeKind uint8
+
+const (
+	valueCode   codeKind = iota // of a column
+	missingCode                 // 0 or 1: whether a document has a value
+	scoreCode
+	idCode // no code: the ids themselves are compared
+)
+
+// A component is a part of the sort key of a document in a segment.
+type component struct {
+	kind codeKind
+	key  int // in Order.Keys
+	desc bool
+
+	// Of a valueCode:
+	column          *columns.Column // nil when all documents lack a value
+	mode            SortMode
+	least, greatest uint64 // keys of the column
+	first           uint64 // code of the first of them
+	missing         uint64 // code of documents without a value, if hasMissing
+	hasMissing      bool
+	missingFirst    bool // of a missingCode, too
+}
+
+// pick is the value that columns have to choose.
+func (c *component) pick() columns.Pick {
+	switch c.mode {
+	case LeastValue:
+		return columns.Least
+	case GreatestValue:
+		return columns.Greatest
+	}
+	return columns.All
+}
+
+// span is the distance of the greatest from the least key.
+func (c *component) span() uint64 { return c.greatest - c.least }
+
+// code is the code of a key of the column.
+func (c *component) code(key uint64) uint64 {
+	if c.desc {
+		return c.first + (c.greatest - key)
+	}
+	return c.first + (key - c.least)
+}
+
+// keyOf is the inverse of code.
+func (c *component) keyOf(code uint64) uint64 {
+	if c.desc {
+		return c.greatest - (code - c.first)
+	}
+	return c.least + (code - c.first)
+}
+
+// keys returns the keys whose codes are in lo..hi, or none.
+func (c *component) keys(lo, hi uint64) (from, to uint64, some bool) {
+	if c.column == nil {
+		return 0, 0, false
+	}
+	lo, hi = max(lo, c.first), min(hi, c.first+c.span())
+	if lo > hi {
+		return 0, 0, false
+	}
+	from, to = c.keyOf(lo), c.keyOf(hi)
+	return min(from, to), max(from, to), true
+}
+
+// appendComponents appends the components of key i of an order in a segment.
+func (o *Order) appendComponents(to []component, i, segment int) []component {
+	k := &o.Keys[i]
+	c := component{key: i, desc: k.Desc, mode: k.Mode, missingFirst: k.MissingFirst}
+	switch k.By {
+	case ByScore:
+		c.kind = scoreCode
+		return append(to, c)
+	case ByID:
+		c.kind = idCode
+		return append(to, c)
+	}
+	c.column = k.Columns[segment]
+	if c.column != nil && c.column.Docs() == 0 {
+		c.column = nil
+	}
+	if c.column == nil {
+		c.hasMissing = true
+		return append(to, c)
+	}
+	c.least, c.greatest = c.column.Bounds()
+	switch {
+	case c.column.Full():
+	case c.span() == math.MaxUint64:
+		flag := c
+		flag.kind = missingCode
+		to = append(to, flag)
+		c.hasMissing = true // then all that is left is equal
+	case k.MissingFirst:
+		c.hasMissing, c.first = true, 1
+	default:
+		c.hasMissing, c.missing = true, c.span()+1
+	}
+	return append(to, c)
+}
+
+// flag is the code of a missingCode.
+func (c *component) flag(missing bool) uint64 {
+	if missing == c.missingFirst {
+		return 0
+	}
+	return 1
+}
+
+// A place tells where a value stands among the codes of a component.
+type place uint8
+
+const (
+	at     place = iota // it has the code
+	below               // it has none: lower codes come before it, and the others after
+	behind              // all codes come before it
+)
+
+// locate returns the place of a value among the codes of a component.
+func (c *component) locate(v *KeyValue) (code uint64, p place, err error) {
+	switch c.kind {
+	case missingCode:
+		return c.flag(v.Missing), at, nil
+	case scoreCode:
+		return c.scoreCode(v.Value.Key), at, nil
+	case idCode:
+		return 0, at, nil
+	}
+	switch {
+	case v.Missing && c.hasMissing:
+		return c.missing, at, nil
+	case v.Missing && c.missingFirst:
+		return 0, below, nil
+	case v.Missing:
+		return 0, behind, nil
+	case c.column == nil && c.missingFirst: // all documents come first
+		return 0, behind, nil
+	case c.column == nil:
+		return 0, below, nil
+	}
+	key, past, exact, err := keyAbove(c.column, &v.Value)
+	above, under := past || key > c.greatest, !past && key <= c.least
+	switch {
+	case err != nil:
+		return 0, below, err
+	case exact && key >= c.least && key <= c.greatest:
+		return c.code(key), at, nil
+	case !c.desc && above, c.desc && under: // all keys come first
+		code = c.first + c.span() + 1
+		if code == 0 {
+			return 0, behind, nil // there is no such code
+		}
+		return code, below, nil
+	case above, under:
+		return c.first, below, nil
+	case c.desc:
+		return c.code(key) + 1, below, nil
+	}
+	return c.code(key), below, nil
+}
+
+// scoreCode is the code of a score.
+func (c *component) scoreCode(score uint64) uint64 {
+	if c.desc {
+		return math.MaxUint32 - score
+	}
+	return score
+}
+
+// keyAbove returns the least key of a column's kind that is not below a value, and whether it is that
+// value; past says that there is none.
+func keyAbove(c *columns.Column, v *columns.Value) (key uint64, past, exact bool, err error) {
+	if d := c.Dictionary(); d != nil {
+		var room [64]byte
+		ord, found, err := d.Find(v.AppendTerm(room[:0]))
+		return uint64(ord), ord == d.Len(), found, err
+	}
+	if key, ok := v.In(c.Kind()); ok {
+		return key, false, true, nil
+	}
+	low, high := uint64(0), uint64(math.MaxUint64)
+	if columns.Compare(columns.Value{Kind: c.Kind(), Key: high}, *v) < 0 {
+		return 0, true, false, nil
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		if columns.Compare(columns.Value{Kind: c.Kind(), Key: middle}, *v) >= 0 {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, false, false, nil
+}
+
+// flagged reports whether a missingCode tells which documents lack a value.
+func (c *component) flagged() bool {
+	return c.column != nil && c.hasMissing && c.span() == math.MaxUint64
+}

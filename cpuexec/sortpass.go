@@ -1,0 +1,475 @@
+package cpuexec
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// sortSegment adds the matches in the current range of the current segment that can be among the k best.
+func (r *run) sortSegment() error {
+	s := r.sorter
+	if err := s.enter(r); err != nil {
+		return s.fail(r, err)
+	}
+	if b := s.comps[0].ofSegment(); s.hopeless(b.lo, b.hi, 0) {
+		r.out.pruned = true
+		return nil
+	}
+	root, err := r.rootOf(r.query.tree, s.scored)
+	if err != nil {
+		return err
+	}
+	if err := s.eachSheet(r, func(lo uint32) error { return r.sortSheet(root, lo) }); err != nil {
+		return err
+	}
+	for _, c := range r.tiled.lists[:r.tiled.count] {
+		spent := c.spent
+		c.spent = 0
+		if !c.plain {
+			continue
+		}
+		if err := c.learn(spent); err != nil {
+			return err
+		}
+	}
+	places, err := s.heap.places()
+	if err != nil {
+		return s.fail(r, err)
+	}
+	s.job.add(places)
+	return nil
+}
+
+// fail names the segment of a column that could not be read.
+func (s *sorter) fail(r *run, err error) error {
+	return &ColumnError{r.at.index, err}
+}
+
+// A codeRange is the codes of the first component that documents can have.
+type codeRange struct {
+	lo, hi uint64
+	some   bool
+}
+
+var allCodes = codeRange{0, math.MaxUint64, true}
+
+// ofSegment returns the codes of all documents of the segment.
+func (c *component) ofSegment() codeRange {
+	if c.kind != valueCode {
+		return allCodes
+	}
+	return c.ofKeys(c.least, c.greatest, c.column != nil, c.hasMissing)
+}
+
+// ofKeys returns the codes of documents with keys in least..greatest, if some have any, and of ones
+// without a value, if some have none.
+func (c *component) ofKeys(least, greatest uint64, some, missing bool) codeRange {
+	r := codeRange{lo: math.MaxUint64}
+	if some {
+		x, y := c.code(least), c.code(greatest)
+		r = codeRange{min(x, y), max(x, y), true}
+	}
+	if missing && c.hasMissing {
+		r = codeRange{min(r.lo, c.missing), max(r.hi, c.missing), true}
+	}
+	return r
+}
+
+// ofSheet returns the codes of the documents of a sheet.
+func (c *component) ofSheet(sheet int) codeRange {
+	if c.kind != valueCode {
+		return allCodes
+	}
+	if c.column == nil {
+		return c.ofKeys(0, 0, false, true)
+	}
+	least, greatest, ok := c.column.SheetBounds(sheet)
+	return c.ofKeys(least, greatest, ok, true)
+}
+
+// ofTile returns the codes of the documents of a tile, of which the segment has docs.
+func (c *component) ofTile(tile int, docs uint32) codeRange {
+	if c.kind != valueCode {
+		return allCodes
+	}
+	if c.column == nil {
+		return c.ofKeys(0, 0, false, true)
+	}
+	z, ok := c.column.Zone(tile)
+	return c.ofKeys(z.Least, z.Greatest, ok, !ok || z.Docs < int(min(tileDocs, docs-uint32(tile)*tileDocs)))
+}
+
+// hopeless reports whether no document from doc on whose code is in lo..hi can enter.
+func (s *sorter) hopeless(lo, hi uint64, doc uint32) bool {
+	if lo > s.job.reached[s.index].Load() {
+		return true
+	}
+	if s.after.set {
+		switch code, tie := s.after.first(); {
+		case hi < code:
+			return true
+		case hi == code && tie == behind:
+			return true
+		}
+	}
+	if s.heap.full() {
+		root := s.heap.slots[0]
+		code := s.heap.of(root)[0]
+		return lo > code || lo == code && s.heap.n == 1 && s.comps[0].kind != idCode && s.base+doc >= s.heap.docs[root]
+	}
+	if !s.limit.set {
+		return false
+	}
+	code, tie := s.limit.first()
+	switch {
+	case lo != code:
+		return lo > code
+	case tie == below:
+		return true
+	}
+	return tie == at && s.heap.n == 1 && s.comps[0].kind != idCode && uint64(s.base+doc) >= s.limit.doc
+}
+
+// window returns the codes of the first component with which documents can enter.
+func (s *sorter) window() (lo, hi uint64) {
+	hi = s.job.reached[s.index].Load()
+	if s.after.set {
+		lo, _ = s.after.first()
+		if s.after.upto == 0 {
+			return 1, 0
+		}
+	}
+	switch {
+	case s.heap.full():
+		hi = min(hi, s.heap.of(s.heap.slots[0])[0])
+	case s.limit.set:
+		code, _ := s.limit.first()
+		hi = min(hi, code)
+	}
+	return lo, hi
+}
+
+// reached tells other goroutines the code of the last document of a full heap.
+func (s *sorter) reached() {
+	s.job.reach(s.index, s.heap.of(s.heap.slots[0])[0])
+}
+
+// eachSheet visits the sheets of the range, those whose codes begin first, first.
+func (s *sorter) eachSheet(r *run, visit func(lo uint32) error) error {
+	first, last := int(r.at.from/sheetDocs), int((r.at.to-1)/sheetDocs)
+	s.sheets = s.sheets[:0]
+	for i := first; i <= last; i++ {
+		s.sheets = append(s.sheets, bounded{i, s.comps[0].ofSheet(i)})
+	}
+	slices.SortStableFunc(s.sheets, func(a, b bounded) int { return cmp.Compare(a.lo, b.lo) })
+	for i := range s.sheets {
+		b := &s.sheets[i]
+		if s.hopeless(b.lo, b.hi, uint32(b.number)*sheetDocs) {
+			r.out.pruned = true
+			continue
+		}
+		if err := visit(uint32(b.number) * sheetDocs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortSheet visits the tiles of the sheet at lo.
+func (r *run) sortSheet(root *clause, lo uint32) error {
+	s := r.sorter
+	if r.tiled.sheet != lo {
+		for _, c := range r.tiled.lists[:r.tiled.count] {
+			if r.tiled.sheet != noSheet && lo < r.tiled.sheet {
+				c.blocks = 0 // where it looks for the sheet
+			}
+			if err := c.enterSheet(lo); err != nil {
+				return err
+			}
+		}
+		r.tiled.sheet, r.eval.sheet = lo, lo
+	}
+	s.tiles = s.tiles[:0]
+	for tiles := r.at.tilesAtWork(lo, root.tiles(lo)); tiles != 0; tiles &= tiles - 1 {
+		t := bits.TrailingZeros64(tiles)
+		s.tiles = append(s.tiles, bounded{t, s.comps[0].ofTile(int(lo/tileDocs)+t, r.at.seg.Docs)})
+	}
+	for i := range s.tiles {
+		if i < bestTiles {
+			bringFirst(s.tiles[i:])
+		}
+		b := &s.tiles[i]
+		base := lo + uint32(b.number)*tileDocs
+		if !b.some || s.hopeless(b.lo, b.hi, base) {
+			r.out.pruned = true
+			continue
+		}
+		if !r.share.mine(b.number) {
+			continue
+		}
+		if err := r.query.ctx.Err(); err != nil {
+			return err
+		}
+		r.win.place(base, r.at.from, r.at.to)
+		err := r.sortTile(root, b)
+		r.win.matches = bitset{}
+		if s.scored {
+			clear(r.win.scores[:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A bounded is a sheet or a tile with the codes of its documents.
+type bounded struct {
+	number int
+	codeRange
+}
+
+// bringFirst exchanges the first with the one whose codes begin first.
+func bringFirst(b []bounded) {
+	best := 0
+	for i := range b {
+		if b[i].lo < b[best].lo {
+			best = i
+		}
+	}
+	b[0], b[best] = b[best], b[0]
+}
+
+// sortTile offers the matches of a tile, the window, that can enter.
+func (r *run) sortTile(root *clause, b *bounded) error {
+	s := r.sorter
+	if some, err := s.candidates(r, b); !some || err != nil {
+		return err
+	}
+	var to *scores
+	if s.scored {
+		to = &r.win.scores
+	}
+	if err := r.matchMasked(root, b.number, &s.mask, to); err != nil {
+		return err
+	}
+	n := r.win.matches.count(^uint64(0))
+	if n == 0 {
+		return nil
+	}
+	r.out.total += n
+	r.out.work.DocsScored += int64(n)
+	if s.scored {
+		r.addRanks()
+	}
+	return s.offerAll(r, &r.win.matches, n)
+}
+
+// candidates sets mask to the accepted documents of the window whose first component admits them, and
+// reports whether there are any.
+func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
+	r.win.fill()
+	s.mask = r.win.all
+	if lo, hi := s.window(); s.comps[0].kind == valueCode && (lo > b.lo || hi < b.hi) {
+		r.out.pruned = true
+		if err := s.narrow(r, lo, hi); err != nil {
+			return false, err
+		}
+	}
+	for i := range s.mask {
+		s.mask[i] &= r.at.accepted(r.win.base, i)
+	}
+	return !s.mask.empty(), nil
+}
+
+// narrow drops documents from the mask whose codes of the first component are not in lo..hi. It may keep
+// some of several values.
+func (s *sorter) narrow(r *run, lo, hi uint64) error {
+	c := &s.comps[0]
+	tile := int(r.win.base / tileDocs)
+	in, has := (*[64]uint64)(&s.in), (*[64]uint64)(&s.has)
+	from, to, some := c.keys(lo, hi)
+	if !some {
+		clear(in[:])
+	} else if _, err := c.column.RangeTile(tile, from, to, in); err != nil {
+		return s.fail(r, err)
+	}
+	missing := c.hasMissing && lo <= c.missing && c.missing <= hi
+	if missing && c.column != nil {
+		if _, err := c.column.Have(tile, has); err != nil {
+			return s.fail(r, err)
+		}
+	} else {
+		clear(has[:])
+	}
+	for i := range s.mask {
+		if missing {
+			in[i] |= ^has[i]
+		}
+		s.mask[i] &= in[i]
+	}
+	return nil
+}
+
+// matchMasked sets the matches of the window to the documents of mask that match the tree.
+func (r *run) matchMasked(root *clause, t int, mask *bitset, to *scores) error {
+	matches := &r.win.matches
+	switch only := root.only(); {
+	case to != nil:
+	case only.All:
+		*matches = *mask
+		return nil
+	case only.Leaf && only.cursor != nil && only.cursor.bitmap != nil:
+		held := (*bitset)(only.cursor.bitmap[r.win.base/64:])
+		for i := range matches {
+			matches[i] = held[i] & mask[i]
+		}
+		return nil
+	case r.bySets(root):
+		err := r.matchTile(root, t, true, nil)
+		for i := range matches {
+			matches[i] &= mask[i]
+		}
+		return err
+	}
+	r.enterLists(t)
+	words := root.words(r.win.base)
+	for out := ^words; out != 0; out &= out - 1 {
+		mask[bits.TrailingZeros64(out)&63] = 0
+	}
+	if mask.empty() {
+		return nil
+	}
+	return r.eval.eval(root, 0, mask, matches, to)
+}
+
+// loadAll is the fewest documents of a tile for which all its keys are read.
+const loadAll = tileDocs / 4
+
+// load reads the codes of component i of the n documents of a set, in the window.
+func (s *sorter) load(r *run, i int, set *bitset, n int) error {
+	c, codes := &s.comps[i], &s.codes[i]
+	tile := int(r.win.base / tileDocs)
+	switch {
+	case c.kind == idCode:
+		set.each(func(d uint32) { codes[d] = 0 })
+		return nil
+	case c.kind == scoreCode:
+		set.each(func(d uint32) { codes[d] = c.scoreCode(uint64(r.win.scores[d])) })
+		return nil
+	case c.column == nil:
+		set.each(func(d uint32) { codes[d] = c.missing })
+		return nil
+	case c.kind == missingCode:
+		has := (*[64]uint64)(&s.has)
+		if _, err := c.column.Have(tile, has); err != nil {
+			return s.fail(r, err)
+		}
+		set.each(func(d uint32) { codes[d] = c.flag(has[d/64]>>(d%64)&1 == 0) })
+		return nil
+	case n >= loadAll && c.mode != MedianValue:
+		has := (*[64]uint64)(&s.has)
+		if err := c.column.Load(tile, c.pick(), codes, has); err != nil {
+			return s.fail(r, err)
+		}
+		set.each(func(d uint32) {
+			if has[d/64]>>(d%64)&1 == 1 {
+				codes[d] = c.code(codes[d])
+			} else {
+				codes[d] = c.missing
+			}
+		})
+		return nil
+	}
+	if c.hasMissing {
+		set.each(func(d uint32) { codes[d] = c.missing })
+	}
+	if err := c.column.Select(tile, (*[64]uint64)(set), c.pick(), &s.sel); err != nil {
+		return s.fail(r, err)
+	}
+	docs, keys := s.sel.Docs, s.sel.Keys
+	for at := 0; at < len(docs); {
+		d, from := docs[at], at
+		for at++; at < len(docs) && docs[at] == d; at++ {
+		}
+		codes[d%tileDocs] = c.code(keys[(from+at-1)/2])
+	}
+	return nil
+}
+
+// offerAll offers the n documents of a set, in the window.
+func (s *sorter) offerAll(r *run, set *bitset, n int) error {
+	if err := s.load(r, 0, set, n); err != nil {
+		return err
+	}
+	first := &s.codes[0]
+	lo, hi := s.window()
+	if len(s.comps) > 1 {
+		for i := range set {
+			for word := set[i]; word != 0; word &= word - 1 {
+				b := bits.TrailingZeros64(word)
+				if code := first[64*i+b]; code < lo || code > hi {
+					set[i] &^= 1 << b
+				}
+			}
+		}
+		if n = set.count(^uint64(0)); n == 0 {
+			return nil
+		}
+		for i := 1; i < len(s.comps); i++ {
+			if err := s.load(r, i, set, n); err != nil {
+				return err
+			}
+		}
+	}
+	words := set.words()
+	a, b := bits.TrailingZeros64(words)&63, 63-bits.LeadingZeros64(words)
+	begin, end := 64*a+bits.TrailingZeros64(set[a]), 64*b+63-bits.LeadingZeros64(set[b])
+	h := &s.heap
+	offer := func(d int) {
+		if first[d] > hi {
+			return
+		}
+		for i := range h.n {
+			h.codes[i] = s.codes[i][d]
+		}
+		h.docs[0], h.score[0], h.known[0] = s.base+r.win.base+uint32(d), 0, false
+		if s.scored {
+			h.score[0] = r.win.scores[d]
+		}
+		if h.offer() {
+			_, hi = s.window()
+		}
+	}
+	if first[begin] <= first[end] {
+		set.each(func(d uint32) { offer(int(d)) })
+		return s.err
+	}
+	// The later documents come first. Beginning with these saves exchanges.
+	for ; words != 0; words &^= 1 << b {
+		b = 63 - bits.LeadingZeros64(words)
+		for word := set[b]; word != 0; {
+			bit := 63 - bits.LeadingZeros64(word)
+			word &^= 1 << bit
+			offer(64*b + bit)
+		}
+	}
+	return s.err
+}
+
+// A ColumnError says which segment has a column that could not be read. It wraps the error of the
+// column.
+type ColumnError struct {
+	Segment int // index into Plan.Segments
+	Err     error
+}
+
+func (e *ColumnError) Error() string {
+	return fmt.Sprintf("cpuexec: a column in segment %d of the plan: %v", e.Segment, e.Err)
+}
+
+// Unwrap returns the wrapped error.
+func (e *ColumnError) Unwrap() error { return e.Err }
