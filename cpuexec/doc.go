@@ -29,6 +29,11 @@
 //	counts, filters count.go       sets of tiles without scores
 //	                sets.go        whole sets, where the dense lists have bitmaps (bitmap.go)
 //	all matches     matches.go     tile by tile, with scores if they are wanted
+//	sorted          order.go       keys, and the order of places
+//	                sortcodes.go   keys of documents of a segment as numbers
+//	                sorted.go      segments, and what goroutines share
+//	                sortpass.go    sheets and tiles, the best first
+//	                sortheap.go    the best documents of a segment
 //	the rest        finish.go      documents that a GPU has not searched
 //
 // # A run and its parts

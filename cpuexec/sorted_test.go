@@ -25,7 +25,7 @@ func TestSort(t *testing.T) {
 	defer pool.Close()
 	executors := []cpuexec.Parallel{{}, {Pool: pool, Policy: cpuexec.FGQP, Grain: 1}, {Pool: pool, Policy: cpuexec.DOCP}}
 	pages, pruned, shared := 0, 0, 0
-	for round := range exectest.Fewer(600) {
+	for round := range exectest.Fewer(300) {
 		rng := rand.New(rand.NewPCG(31, uint64(round)))
 		exectest.Plans(31, round, func(ix *exectest.Index, p *exectest.Plan) bool {
 			if round%2 == 0 {
