@@ -110,7 +110,7 @@ func (c *Column) Bytes() (parts, directory int64) {
 type Zone struct {
 	Least, Greatest uint64 // keys
 	Docs, Values    int    // documents that have a value, and values
-	Rising          bool   // keys are stored as ones that do not fall from document to document; others may not fall, either
+	Rising, Falling bool   // keys are known not to fall, or not to rise, from document to document
 }
 
 // Zone returns what is known of a tile; ok is false when none of its documents has a value.
@@ -119,7 +119,7 @@ func (c *Column) Zone(tile int) (z Zone, ok bool) {
 	if t == nil {
 		return z, false
 	}
-	return Zone{t.least, t.greatest, int(t.docs), int(t.values), t.form == rising}, true
+	return Zone{t.least, t.greatest, int(t.docs), int(t.values), t.form == rising && !t.falls, t.falls}, true
 }
 
 // SheetBounds returns the least and the greatest key of 64 tiles; ok is false when they have none.

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -133,6 +134,9 @@ func (m model) checkTile(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 	z, ok := c.Zone(tile)
 	if ok != (n > 0) || ok && (z.Docs != n || z.Values != len(all) || z.Least != slices.Min(all) || z.Greatest != slices.Max(all)) {
 		t.Fatalf("tile %d: zone %+v %v; want %d documents", tile, z, ok, n)
+	}
+	if z.Rising && !slices.IsSorted(all) || z.Falling && !slices.IsSortedFunc(all, func(a, b uint64) int { return cmp.Compare(b, a) }) {
+		t.Fatalf("tile %d: zone %+v", tile, z)
 	}
 	if lo, hi, _ := c.SheetBounds(tile / 64); ok && (lo > z.Least || hi < z.Greatest) {
 		t.Fatalf("tile %d: %d to %d in a sheet of %d to %d", tile, z.Least, z.Greatest, lo, hi)
@@ -292,6 +296,7 @@ func shapes() []shape {
 		{"regular", func(_ *rand.Rand, doc int) uint64 { return 1<<62 + 250*uint64(doc) }},
 		{"falling", func(_ *rand.Rand, doc int) uint64 { return 1<<62 - 250*uint64(doc) }},
 		{"rising", func(rng *rand.Rand, doc int) uint64 { return 1<<62 + 1e6*uint64(doc) + rng.Uint64N(1e6) }},
+		{"falling at random", func(rng *rand.Rand, doc int) uint64 { return 1<<62 - 1e6*uint64(doc) - rng.Uint64N(1e6) }},
 		{"steps", func(rng *rand.Rand, doc int) uint64 { return uint64(doc) / 300 * 1e12 }},
 		{"normal", func(rng *rand.Rand, _ int) uint64 { return FloatKey(rng.NormFloat64()) }},
 		{"limits", func(rng *rand.Rand, _ int) uint64 {
@@ -376,7 +381,7 @@ func TestColumn(t *testing.T) {
 func TestForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forms := map[string]form{"constant": constant, "few": table, "hundreds": table, "divisor": packed, "regular": rising, "rising": rising,
-		"steps": rising, "width20": packed, "width64": packed, "falling": packed}
+		"steps": rising, "width20": packed, "width64": packed, "falling": rising}
 	for _, s := range shapes() {
 		want, ok := forms[s.name]
 		if !ok {

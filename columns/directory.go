@@ -30,7 +30,7 @@ const (
 	tileFollows  = 1 << (2 + iota) // directly behind the tile before
 	tileSingle                     // no document has several values
 	tileDivides                    // has the divisor of the tile before
-	tileSpare                      // not used: 0
+	tileFalls                      // of form rising: it counts down from the top
 	presenceBits = 6
 )
 
@@ -95,6 +95,9 @@ func appendDirectory(dst []byte, d *directory) []byte {
 func appendTile(dst []byte, t, before *tile) []byte {
 	at := len(dst)
 	head := byte(t.form) | byte(t.presence)<<presenceBits
+	if t.falls {
+		head |= tileFalls
+	}
 	dst = append(dst, 0)
 	if t.number == before.number+1 {
 		head |= tileFollows
@@ -261,8 +264,8 @@ func parseChunks(r *byteReader, tiles uint64) []uint64 {
 func parseTile(r *byteReader, before *tile, d *directory) (t tile) {
 	head := r.byte()
 	t.form, t.presence = form(head&3), presence(head>>presenceBits)
-	if r.err == nil && head&tileSpare != 0 {
-		r.fail("unknown bit of a tile")
+	if t.falls = head&tileFalls != 0; r.err == nil && t.falls && t.form != rising {
+		r.fail("form %d of a tile that falls", t.form)
 	}
 	number := uint64(before.number + 1)
 	tiles := (uint64(d.docs) + TileDocs - 1) / TileDocs

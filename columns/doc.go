@@ -65,7 +65,8 @@
 //	0 constant  all quotients are 0: no values
 //	1 packed    values are quotients
 //	2 rising    quotients do not fall from document to document, and each has one: values are the
-//	            distances to the quotient before, less the least such distance; 0 for whole ones
+//	            distances to the quotient before, less the least such distance; 0 for whole ones.
+//	            A tile that falls has, instead of quotients, their distances from the top
 //	3 table     values are places in the table, in as many bits as the last place takes
 //
 // and one of four presences:
@@ -103,7 +104,7 @@
 //	tiles: for each
 //	  head, one byte: form; plus 4 when the tile follows the one before (the first: is tile 0);
 //	    plus 8 when no document has several values; plus 16 when the divisor is that of the tile
-//	    before (of the first: 1); plus 64 times the presence
+//	    before (of the first: 1); plus 32 when a rising one falls; plus 64 times the presence
 //	  unless it follows: tiles between - 1
 //	  unless all documents have a value: documents that have one - 1
 //	  if some have several: values - documents - 1

@@ -136,12 +136,30 @@ func (p *pending) choose(t *tile) {
 		t.form, t.entries, t.width = table, uint16(n), uint8(placeBits(n))
 		best = tableBytes(values, n, whole)
 	}
-	if gap, width, ok := p.gaps(); ok && t.single() {
-		r := *t
-		r.form, r.entries, r.gap, r.width = rising, 0, gap, uint8(width)
+	if !t.single() {
+		return
+	}
+	r := *t
+	r.form, r.entries, r.falls = rising, 0, p.quotients[0] == t.top
+	if r.falls {
+		p.mirror(t.top)
+	}
+	if gap, width, ok := p.gaps(); ok {
+		r.gap, r.width = gap, uint8(width)
 		if size := packedBytes(r.wholes(), whole) + packedBytes(values, width); size <= best-best/4 {
 			*t = r
+			return
 		}
+	}
+	if r.falls {
+		p.mirror(t.top)
+	}
+}
+
+// mirror replaces quotients by their distances from the top.
+func (p *pending) mirror(top uint64) {
+	for i, q := range p.quotients {
+		p.quotients[i] = top - q
 	}
 }
 

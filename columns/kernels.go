@@ -14,6 +14,7 @@ import (
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents
 //	docsOf       bits of documents to their numbers
+//	onesOf       the number of bits of a set
 
 // rangePortable is rangePacked in Go.
 func rangePortable(set []uint64, b []byte, n, width int, lo, span uint64) {
@@ -118,6 +119,14 @@ func docsPortable(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) {
 			dst[n&(TileDocs-1)] = base + uint16(bits.TrailingZeros64(w))
 			n++
 		}
+	}
+	return n
+}
+
+// onesPortable is onesOf in Go.
+func onesPortable(set *[tileWords]uint64) (n int) {
+	for _, w := range set {
+		n += bits.OnesCount64(w)
 	}
 	return n
 }

@@ -101,6 +101,14 @@ func docsOf(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) {
 	return docsPortable(dst, set)
 }
 
+// onesOf returns the number of bits that are set.
+func onesOf(set *[tileWords]uint64) int {
+	if useAVX2 || useAVX512 {
+		return onesPOPCNT(set)
+	}
+	return onesPortable(set)
+}
+
 //go:noescape
 func rangeAVX512(set *uint64, b *byte, words, width int, lo, span uint64)
 
@@ -129,3 +137,6 @@ func anyBMI2(set, found, ends *uint64, words int)
 
 //go:noescape
 func docsAVX2(dst *[4096]uint16, set *[64]uint64) (n int)
+
+//go:noescape
+func onesPOPCNT(set *[64]uint64) (n int)

@@ -17,3 +17,5 @@ func deposit(set, has *[tileWords]uint64, _ int) { depositPortable(set, has) }
 func anyOf(set *[tileWords]uint64, found, ends []uint64) { anyPortable(set, found, ends) }
 
 func docsOf(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) { return docsPortable(dst, set) }
+
+func onesOf(set *[tileWords]uint64) int { return onesPortable(set) }

@@ -140,7 +140,7 @@ func TestAnyOf(t *testing.T) {
 	})
 }
 
-// TestDocsOf compares the documents of sets with loops.
+// TestDocsOf compares the documents of sets, and their number, with loops.
 func TestDocsOf(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(35, 36))
@@ -157,6 +157,9 @@ func TestDocsOf(t *testing.T) {
 				if set[doc/64]>>(doc%64)&1 == 1 {
 					want = append(want, uint16(doc))
 				}
+			}
+			if n := onesOf(set); n != len(want) {
+				t.Fatalf("%d bits, want %d", n, len(want))
 			}
 			if n := docsOf(dst, set); !slices.Equal(dst[:n], want) {
 				t.Fatalf("%d documents, want %d", n, len(want))

@@ -26,10 +26,14 @@ func (t *tile) keys(b []byte, l layout, dst []uint64) {
 			dst[i] = room[place%maxTable]
 		}
 	case rising:
-		unpackKeys(dst, b[l.values:], int(t.width), t.gap*t.divisor, t.divisor)
+		first, step := t.least, t.divisor
+		if t.falls {
+			first, step = t.greatest, -t.divisor
+		}
+		unpackKeys(dst, b[l.values:], int(t.width), t.gap*step, step)
 		wide := widthOf(t.top)
 		for run := 0; run < len(dst); run += risingRun {
-			key := t.least + packedAt(b[l.whole:], run/risingRun, wide)*t.divisor
+			key := first + packedAt(b[l.whole:], run/risingRun, wide)*step
 			some := dst[run:min(run+risingRun, len(dst))]
 			some[0] = key
 			for i := 1; i < len(some); i++ {
@@ -55,6 +59,9 @@ func (t *tile) key(b []byte, l layout, i int) uint64 {
 		q = packedAt(b[l.whole:], run, widthOf(t.top)) + uint64(i%risingRun)*t.gap
 		for at := run*risingRun + 1; at <= i; at++ {
 			q += packedAt(b[l.values:], at, int(t.width))
+		}
+		if t.falls {
+			q = t.top - q
 		}
 	}
 	return t.least + q*t.divisor

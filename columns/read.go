@@ -211,6 +211,9 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 	}
 	l := t.layout()
 	if t.form == rising {
+		if t.falls {
+			from, to = t.top-to, t.top-from
+		}
 		first, end := t.search(b, l, from), int(t.values)
 		if to < t.top {
 			end = t.search(b, l, to+1)
@@ -225,7 +228,9 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 			}
 		}
 		if t.single() {
-			clear(set[:])
+			if t.values <= TileDocs-64 {
+				clear(set[:])
+			}
 			rangePacked(set[:(t.values+63)/64], b[l.values:], int(t.values), int(t.width), from, to-from)
 		} else {
 			t.rangeSeveral(b, l, from, to, set)
@@ -236,10 +241,7 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 		t.has(b, &has)
 		deposit(set, &has, int(t.docs))
 	}
-	for _, w := range set {
-		n += bits.OnesCount64(w)
-	}
-	return n, nil
+	return onesOf(set), nil
 }
 
 // setRun sets bits from..end-1.

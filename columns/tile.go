@@ -17,7 +17,7 @@ type form uint8
 const (
 	constant form = iota // all are 0
 	packed               // each in width bits
-	rising               // gaps between them, and every 128th whole: they never fall
+	rising               // gaps between them, and every 128th whole: they never fall, or never rise
 	table                // places in a sorted table of them
 )
 
@@ -52,6 +52,7 @@ type tile struct {
 	length          uint16 // all documents
 	entries         uint16 // of form table
 	form            form
+	falls           bool // of form rising: quotients never rise; what is stored is top - quotient
 	presence        presence
 	width           uint8 // of a packed number: a quotient, a gap, a place in the table
 }

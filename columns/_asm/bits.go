@@ -151,3 +151,25 @@ func docsAVX2() {
 	VZEROUPPER()
 	RET()
 }
+
+// onesPOPCNT counts in four sums, as each addition waits for the one before.
+func onesPOPCNT() {
+	TEXT("onesPOPCNT", NOSPLIT, "func(set *[64]uint64) (n int)")
+	set := pointer("set")
+	var sums [4]reg.GPVirtual
+	for i := range 64 {
+		if i < 4 {
+			sums[i] = GP64()
+			POPCNTQ(Mem{Base: set, Disp: 8 * i}, sums[i])
+			continue
+		}
+		n := GP64()
+		POPCNTQ(Mem{Base: set, Disp: 8 * i}, n)
+		ADDQ(n, sums[i%4])
+	}
+	ADDQ(sums[1], sums[0])
+	ADDQ(sums[3], sums[2])
+	ADDQ(sums[2], sums[0])
+	Store(sums[0], ReturnIndex(0))
+	RET()
+}

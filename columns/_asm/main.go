@@ -18,5 +18,6 @@ func main() {
 	depositBMI2()
 	anyBMI2()
 	docsAVX2()
+	onesPOPCNT()
 	Generate()
 }
