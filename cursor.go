@@ -30,9 +30,12 @@ import "github.com/riffle-search/riffle/internal/search"
 // (Options.Merge.Order). Then all documents with exactly this score come again, so that none is
 // missed.
 //
+// With SearchOptions.Sort the cursor carries the values of the hit's sort keys. All of the above holds
+// for these in place of the score.
+//
 // # Other queries
 //
-// A cursor belongs to a query, its BM25 parameters and the weight of its static rank. Where the
+// A cursor belongs to a query, its order, its BM25 parameters and the weight of its static rank. Where the
 // query has a Match with ModeAndOr, it also belongs to K, and that of a Multi to the names of its
 // engines in their order. A search with any other is refused with a *QueryError.
 type Cursor struct{ at search.Cursor }

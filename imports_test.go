@@ -46,7 +46,7 @@ func TestImports(t *testing.T) {
 		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/dictionary", "internal/document", "postings", "proximity", "segment"},
 		"internal/memlimit":    {},
 		"internal/onpair":      {"internal/corrupt"},
-		"internal/search":      {"blockmax", "cpuexec", "internal/accelerator", "internal/dispatch", "internal/live", "internal/plan"},
+		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/dispatch", "internal/live", "internal/plan"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "gpuexec/partition", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":    {"internal/accelerator"},
 		"internal/hook":        {"cpuexec", "store"},

@@ -42,6 +42,11 @@ type SearchOptions struct {
 	// K is the maximum number of hits to return, 1 to MaxK. The default is DefaultK.
 	K int
 
+	// Sort orders the hits by values instead of scores: Hit.Sort then has what each hit has for these
+	// keys. Hits that are equal in all keys stay in the order of the index. Hit.Score is 0 unless one of
+	// the keys is the score. ParseSort reads keys from a text. Nil stands for the best matches first.
+	Sort []SortKey
+
 	// After continues after a hit of an earlier search for the same query, normally the last one of
 	// the previous page. See Cursor for the guarantees on an index that changes in between.
 	After Cursor
@@ -99,7 +104,7 @@ type SearchOptions struct {
 
 // A Result is the answer to a search.
 type Result struct {
-	Hits []Hit // by descending score, ties by position in the index
+	Hits []Hit // by SearchOptions.Sort or descending score, ties by position in the index
 
 	// Total is the number of documents that match, regardless of After and From. It is exact when
 	// TotalExact is true; otherwise it is a lower bound.
@@ -125,6 +130,10 @@ type Hit struct {
 	// Score is within 3e-4 (relative) of BM25 for documents of up to 40 times the average length of
 	// a field. For longer ones it is within 2^-16 of the weights of the words that match.
 	Score float64
+
+	// Sort is what the document has for each key of SearchOptions.Sort: nil if it has no value, an int64,
+	// uint64, float64, bool, time.Time or string, the float64 of its score, or its id.
+	Sort []any `json:",omitempty"`
 
 	// Fields are the stored fields that SearchOptions.Load names: string, int64, float64, bool,
 	// time.Time, or []any of these if a field has several values.
@@ -193,6 +202,12 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 		}
 	}
 	s.CPU = exec.parallel()
+	if len(o.Sort) > 0 && !byScoreAlone(o.Sort) {
+		var err error
+		if s.Sort, err = sortKeys(o.Sort); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if err := o.Highlight.validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -205,11 +220,13 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	switch {
 	case o.Processor > ProcessorGPU:
 		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", o.Processor)
+	case o.Processor == ProcessorGPU && len(s.Sort) > 0:
+		fault("Processor", "a search with Sort runs on the CPU")
 	case o.Processor == ProcessorGPU && e.accelerator == nil:
 		errs = append(errs, e.noGPU())
 	case o.Processor == ProcessorGPU:
 		s.On = accelerator.OnGPU
-	case o.Processor == ProcessorCPU || exec.Algorithm != AlgorithmAuto:
+	case o.Processor == ProcessorCPU || len(s.Sort) > 0 || exec.Algorithm != AlgorithmAuto:
 		s.On = accelerator.OnCPU
 	}
 	return s, errors.Join(errs...)
@@ -368,7 +385,7 @@ func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.
 	if err != nil {
 		return nil, err
 	}
-	set.Best = true
+	set.Best = len(set.Sort) == 0
 	if o != nil && o.Deadline > 0 {
 		set.Due, set.FailLate = start.Add(o.Deadline), o.FailLate
 	}
@@ -406,6 +423,9 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 	for i := range hits {
 		hit := &hits[i]
 		hit.ID, hit.Score = hit.Cursor.at.ID(), x.Score(hit.Cursor.at)
+		if hit.Sort = x.Keys(hit.Cursor.at); hit.Sort == nil && len(o.Sort) > 0 {
+			hit.Sort = []any{hit.Score}
+		}
 		if v.m != nil {
 			hit.Engine = v.m.names[hit.Cursor.at.Index()]
 		}

@@ -20,6 +20,9 @@ type Answer struct {
 // or has a deadline. Without an accelerator, a search with a deadline gets in line for a core.
 // Other searches run in Answer.
 func (x *Run) Submit() (err error) {
+	if x.Sorted() {
+		return x.submitSorted()
+	}
 	a, o := x.searcher.accelerator, &x.settings
 	if o.Due.IsZero() && (a == nil || o.On == accelerator.OnCPU) {
 		return nil
@@ -38,6 +41,10 @@ func (x *Run) Submit() (err error) {
 
 // Answer answers a planned search. A submitted search must be answered before it ends.
 func (x *Run) Answer(ctx context.Context) (Answer, error) {
+	if x.Sorted() && !x.waiting {
+		top, err := x.sorting.TopK(ctx, &x.compiled.Plan)
+		return Answer{top, x.sortedName(top.Work)}, at(x.view, err)
+	}
 	if !x.waiting {
 		top, err := x.settings.CPU.TopK(ctx, &x.compiled.Plan)
 		return Answer{top, nameOf(x.settings.CPU, top.Work)}, at(x.view, err)
@@ -45,6 +52,9 @@ func (x *Run) Answer(ctx context.Context) (Answer, error) {
 	x.waiting = false
 	answer, err := x.ticket.Wait(ctx)
 	name := nameOf(x.settings.CPU, answer.Work)
+	if x.Sorted() {
+		name = x.sortedName(answer.Work)
+	}
 	switch answer.By {
 	case accelerator.OnGPU:
 		name = x.searcher.accelerator.Name()
@@ -62,7 +72,7 @@ func nameOf(x cpuexec.Parallel, w blockmax.Work) string {
 	return x.Name()
 }
 
-// at adds the segment and term of a view to an executor's error.
+// at adds the segment, and the term if there is one, of a view to an executor's error.
 func at(v View, err error) error {
 	if err == nil {
 		return nil
@@ -70,6 +80,10 @@ func at(v View, err error) error {
 	var le *cpuexec.ListError
 	if errors.As(err, &le) && le.Segment < v.Segments() {
 		return v.Segment(le.Segment).At(le.Err)
+	}
+	var ce *cpuexec.ColumnError
+	if errors.As(err, &ce) && ce.Segment < v.Segments() {
+		return v.Segment(ce.Segment).At(ce.Err)
 	}
 	return err
 }

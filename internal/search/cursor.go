@@ -10,6 +10,8 @@ import (
 	"math"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
@@ -22,6 +24,7 @@ type Cursor struct {
 	segment, local uint32 // number of the hit's segment, and of its document there
 	doc, score     uint32 // number of the document in its index; integer score under page's statistics
 	from, to       uint32 // its id in page.text
+	hit            uint32 // number of the hit in page.places, of a sorted search
 }
 
 // A Page is what the cursors of one answer share.
@@ -33,6 +36,9 @@ type Page struct {
 	names []string // Settings.Names
 
 	multi bool // the answer is of several indexes
+
+	sort   []SortKey       // Settings.Sort
+	places []cpuexec.Place // of the hits, if the search is sorted
 
 	text       string // ids of the hits, then statistics (plan.Compiled.AppendStatistics)
 	statistics int    // where they begin
@@ -64,6 +70,7 @@ const keptIDBytes = 64 << 10
 func (x *Run) newPage() Page {
 	o := &x.settings
 	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha, names: o.Names, multi: len(o.Names) > 0}
+	page.sort = o.Sort
 	if o.DependsOnK {
 		page.k = o.page()
 	}
@@ -75,6 +82,9 @@ func (x *Run) newPage() Page {
 // keeps the others, unless it clones it.
 func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
 	*page = x.newPage()
+	if x.Sorted() {
+		page.places = x.places[len(x.places)-len(hits):]
+	}
 	ids := x.ids[:0]
 	for i, h := range hits {
 		number := x.view.NumberOf(h.Doc)
@@ -84,7 +94,7 @@ func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) 
 		c := cursor(i)
 		*c = Cursor{
 			page: page, index: uint32(number), segment: uint32(s.Number()), local: doc - s.Base(),
-			doc: doc, score: h.Score, from: uint32(len(ids)),
+			doc: doc, score: h.Score, from: uint32(len(ids)), hit: uint32(i),
 		}
 		if ids, err = s.Reader().AppendID(ids, c.local); err != nil {
 			return x.view.Named(number, s.At(err))
@@ -115,10 +125,17 @@ func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
 //	document in its index, length of the id (all uvarint), id, statistics, CRC-32C of all before
 //	(4 bytes, little endian)
 //
-// That of several indexes has the number of the hit's index (uvarint) behind the key.
+// That of several indexes has the number of the hit's index (uvarint) behind the key. That of a sorted
+// search has the number of sort keys (uvarint) behind the id, and for each:
+//
+//	0 if the document has no value, else the kind of the value (columns.Kind), one byte
+//	of kind terms: the length of the term (uvarint), and the term; an id is one, too
+//	of other kinds: the key (uvarint); of a score, the integer score
 const (
-	cursorVersion      = 1
-	multiCursorVersion = 2
+	cursorVersion            = 1
+	multiCursorVersion       = 2
+	sortedCursorVersion      = 3
+	sortedMultiCursorVersion = 4
 )
 
 // MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
@@ -136,10 +153,17 @@ func (c Cursor) MarshalText() ([]byte, error) {
 		b[0] = multiCursorVersion
 		b = binary.AppendUvarint(b, uint64(c.index))
 	}
+	sorted := c.page.places != nil
+	if sorted {
+		b[0] += sortedCursorVersion - cursorVersion
+	}
 	for _, n := range [...]uint32{c.score, c.segment, c.local, c.doc, c.to - c.from} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = append(b, c.ID()...)
+	if sorted {
+		b = appendKeys(b, c.page.places[c.hit].Keys)
+	}
 	b = append(b, c.page.text[c.page.statistics:]...)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 	return base64.RawURLEncoding.AppendEncode(nil, b), nil
@@ -160,10 +184,10 @@ func ParseCursor(text []byte) (Cursor, error) {
 	if crc32.Checksum(data, castagnoli) != sum {
 		return Cursor{}, errCursor
 	}
-	if data[0] != cursorVersion && data[0] != multiCursorVersion {
-		return Cursor{}, plan.Errorf("Cursor", "of version %d, this build reads %d and %d", data[0], cursorVersion, multiCursorVersion)
+	if data[0] < cursorVersion || data[0] > sortedMultiCursorVersion {
+		return Cursor{}, plan.Errorf("Cursor", "of version %d, this build reads %d to %d", data[0], cursorVersion, sortedMultiCursorVersion)
 	}
-	page := &Page{multi: data[0] == multiCursorVersion}
+	page := &Page{multi: data[0] == multiCursorVersion || data[0] == sortedMultiCursorVersion}
 	rest := data[1+copy(page.key[:], data[1:]):]
 	c := Cursor{page: page}
 	numbers := []*uint32{&c.index, &c.score, &c.segment, &c.local, &c.doc, &c.to}
@@ -180,8 +204,74 @@ func ParseCursor(text []byte) (Cursor, error) {
 	if uint64(c.to) > uint64(len(rest)) || c.score >= 1<<31 {
 		return Cursor{}, errCursor
 	}
-	page.text, page.statistics = string(rest), int(c.to)
+	if data[0] < sortedCursorVersion {
+		page.text, page.statistics = string(rest), int(c.to)
+		return c, nil
+	}
+	keys, statistics, ok := parseKeys(rest[c.to:])
+	if !ok {
+		return Cursor{}, errCursor
+	}
+	page.places = []cpuexec.Place{{Score: c.score, Keys: keys}}
+	page.text, page.statistics = string(rest[:c.to])+string(statistics), int(c.to)
 	return c, nil
+}
+
+// appendKeys appends the sort keys of a hit.
+func appendKeys(b []byte, keys []cpuexec.KeyValue) []byte {
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, k := range keys {
+		switch {
+		case k.Missing:
+			b = append(b, 0)
+		case k.Value.Kind == columns.Terms:
+			b = append(b, byte(columns.Terms))
+			b = binary.AppendUvarint(b, uint64(len(k.Value.Term)))
+			b = append(b, k.Value.Term...)
+		default:
+			b = append(b, byte(k.Value.Kind))
+			b = binary.AppendUvarint(b, k.Value.Key)
+		}
+	}
+	return b
+}
+
+// parseKeys reads what appendKeys wrote, and returns the rest.
+func parseKeys(b []byte) (keys []cpuexec.KeyValue, rest []byte, ok bool) {
+	number := func() (n uint64) {
+		var size int
+		if n, size = binary.Uvarint(b); size <= 0 {
+			ok, size = false, 0
+		}
+		b = b[size:]
+		return n
+	}
+	ok = true
+	count := number()
+	for i := uint64(0); ok && i < count; i++ {
+		if len(b) == 0 {
+			return nil, nil, false
+		}
+		kind := columns.Kind(b[0])
+		b = b[1:]
+		k := cpuexec.KeyValue{Missing: kind == 0}
+		switch n := uint64(0); {
+		case k.Missing:
+		case kind > columns.Terms:
+			return nil, nil, false
+		default:
+			k.Value.Kind = kind
+			if n = number(); kind != columns.Terms {
+				k.Value.Key = n
+			} else if n > uint64(len(b)) {
+				return nil, nil, false
+			} else {
+				k.Value.Term, b = string(b[:n]), b[n:]
+			}
+		}
+		keys = append(keys, k)
+	}
+	return keys, b, ok && count > 0
 }
 
 var errCursor = plan.Errorf("Cursor", "the text is damaged, or not of a cursor")
@@ -196,6 +286,9 @@ func (p *Page) makeKey() (cursorKey, error) {
 		return cursorKey{}, err
 	}
 	form = fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k)
+	for i := range p.sort {
+		form = p.sort[i].describe(form)
+	}
 	if p.multi {
 		form = fmt.Appendf(form, " %q", p.names)
 	}

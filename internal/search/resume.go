@@ -22,7 +22,10 @@ func (x *Run) Resume(ctx context.Context) error {
 	}
 	page := x.newPage()
 	if key, err := page.makeKey(); err != nil || key != want {
-		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha or, for ModeAndOr, K, or in other engines")
+		return plan.Errorf("SearchOptions.After", "the cursor is of another query, or of the same one with another Similarity, Alpha, Sort or, for ModeAndOr, K, or in other engines")
+	}
+	if n := len(x.settings.Sort); n > 0 && (after.page.places == nil || len(after.page.places[after.hit].Keys) != n) || n == 0 && after.page.places != nil {
+		return errCursor
 	}
 	x.settings.Frozen = after.page.text[after.page.statistics:]
 	v, base := x.view.ViewAt(after.Index())
@@ -32,6 +35,12 @@ func (x *Run) Resume(ctx context.Context) error {
 	doc, found, err := placeOf(ctx, v, after)
 	if err != nil {
 		return x.view.Named(after.Index(), err)
+	}
+	if x.Sorted() {
+		place := after.page.places[after.hit]
+		place.Doc = base + doc
+		x.after, x.ties = &place, !found
+		return nil
 	}
 	x.settings.After = &blockmax.Hit{Doc: base + doc, Score: after.score}
 	if !found {

@@ -96,6 +96,8 @@ type Settings struct {
 	Query      json.Marshaler
 	DependsOnK bool
 	Names      []string
+
+	Sort []SortKey // the order of hits; nil for that of scores
 }
 
 // page returns how many hits to return.
@@ -112,6 +114,12 @@ type Run struct {
 	compiled *plan.Compiled
 	ticket   accelerator.Ticket
 	waiting  bool // the caller must wait for the ticket
+
+	// Of a sorted search: where it continues, with hits that tie with that, and its answer.
+	after   *cpuexec.Place
+	ties    bool
+	sorting sorting
+	places  []cpuexec.Place
 }
 
 // Begin begins a search on a view, which must stay open until the caller ends the run. The caller
@@ -128,6 +136,7 @@ func (x *Run) End() {
 	x.preparer.Forget(x.view)
 	x.view, x.settings, x.compiled = nil, Settings{}, nil
 	x.ticket, x.waiting = accelerator.Ticket{}, false
+	x.after, x.ties, x.sorting, x.places = nil, false, sorting{}, nil
 	x.searcher.runs.Put(x)
 }
 

@@ -1,0 +1,134 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/accelerator"
+)
+
+// A SortKey is one key of a sorted search.
+type SortKey struct {
+	By           cpuexec.By
+	Field        string // ByColumn
+	Mode         cpuexec.SortMode
+	Desc         bool
+	MissingFirst bool
+}
+
+// describe writes what a cursor's keys depend on.
+func (k *SortKey) describe(dst []byte) []byte {
+	return fmt.Appendf(dst, " %d %q %d %v %v", k.By, k.Field, k.Mode, k.Desc, k.MissingFirst)
+}
+
+// Sorted reports whether the search has an order of its own.
+func (x *Run) Sorted() bool { return len(x.settings.Sort) > 0 }
+
+// order returns the order of the search on its view.
+func (x *Run) order() (*cpuexec.Order, error) {
+	o := &cpuexec.Order{ID: x.appendID, After: x.after, Ties: x.ties}
+	for i := range x.settings.Sort {
+		k := &x.settings.Sort[i]
+		key := cpuexec.SortKey{By: k.By, Mode: k.Mode, Desc: k.Desc, MissingFirst: k.MissingFirst}
+		if k.By == cpuexec.ByColumn {
+			var err error
+			part := fmt.Sprintf("SearchOptions.Sort[%d].Field", i)
+			if key.Columns, err = x.preparer.Columns(x.view, &x.settings.Settings, part, k.Field); err != nil {
+				return nil, err
+			}
+		}
+		o.Keys = append(o.Keys, key)
+	}
+	return o, nil
+}
+
+// appendID appends the id of a document of a segment of the plan.
+func (x *Run) appendID(dst []byte, segment int, doc uint32) ([]byte, error) {
+	doc += x.view.Segment(segment).Base()
+	v, base := x.view.ViewAt(x.view.NumberOf(doc))
+	s := v.SegmentOf(doc - base)
+	return s.Reader().AppendID(dst, doc-base-s.Base())
+}
+
+// A sorting answers plans in an order, for a dispatcher.
+type sorting struct {
+	cpu    cpuexec.Parallel
+	order  *cpuexec.Order
+	places *[]cpuexec.Place // of the answer
+}
+
+// TopK implements dispatch.CPU.
+func (s sorting) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
+	found, err := s.cpu.Sort(ctx, p, s.order)
+	if err != nil {
+		return blockmax.TopK{}, err
+	}
+	*s.places = found.Places
+	top := blockmax.TopK{Total: found.Total, Exact: found.Exact, Work: found.Work}
+	top.Hits = make([]blockmax.Hit, len(found.Places))
+	for i := range found.Places {
+		top.Hits[i] = blockmax.Hit{Doc: found.Places[i].Doc, Score: found.Places[i].Score}
+	}
+	return top, nil
+}
+
+// Finish implements dispatch.CPU.
+func (s sorting) Finish(ctx context.Context, p *blockmax.Plan, _ *blockmax.Partial) (blockmax.TopK, error) {
+	return s.TopK(ctx, p)
+}
+
+// submitSorted submits a sorted search if it has a deadline.
+func (x *Run) submitSorted() (err error) {
+	order, err := x.order()
+	if err != nil {
+		return err
+	}
+	o := &x.settings
+	x.sorting = sorting{o.CPU, order, &x.places}
+	if o.Due.IsZero() {
+		return nil
+	}
+	alone := x.sorting
+	alone.cpu.Pool = nil
+	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: x.sorting, Whole: alone, On: accelerator.OnCPU, Due: o.Due, FailLate: o.FailLate}
+	if a := x.searcher.accelerator; a != nil {
+		x.ticket, err = a.Submit(q)
+	} else {
+		x.ticket, err = x.searcher.onCores().Submit(q)
+	}
+	x.waiting = err == nil
+	return err
+}
+
+// sortedName names what sorted a search: "cpu/sort", or "cpu/sort/adaptive" if other cores helped.
+func (x *Run) sortedName(w blockmax.Work) string {
+	if w.Tasks == 0 || x.settings.CPU.Pool == nil {
+		return "cpu/sort"
+	}
+	return "cpu/sort/" + x.settings.CPU.Policy.String()
+}
+
+// Keys returns what a hit of the run has for the keys of the order: its value, or nil if it has none, its
+// id or its public score.
+func (x *Run) Keys(c Cursor) []any {
+	if c.page.places == nil {
+		return nil
+	}
+	place := &c.page.places[c.hit]
+	keys := make([]any, len(place.Keys))
+	for i, k := range place.Keys {
+		switch x.settings.Sort[i].By {
+		case cpuexec.ByScore:
+			keys[i] = float64(k.Value.Key) / x.compiled.Scale
+		case cpuexec.ByID:
+			keys[i] = k.Value.Term
+		default:
+			if !k.Missing {
+				keys[i] = k.Value.Any()
+			}
+		}
+	}
+	return keys
+}
