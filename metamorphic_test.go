@@ -433,7 +433,7 @@ func (w *world) walk() {
 	}
 }
 
-// sameDocuments reports a difference between a snapshot and a model.
+// sameDocuments reports a difference between a snapshot and a model, in stored fields or in columns.
 func sameDocuments(s *Snapshot, m model) error {
 	want := m.ids()
 	for d, err := range s.Documents("") {
@@ -450,7 +450,7 @@ func sameDocuments(s *Snapshot, m model) error {
 	if len(want) > 0 {
 		return fmt.Errorf("documents are missing: %q", want)
 	}
-	return nil
+	return sameColumns(s, m.columns(s.e.Schema()))
 }
 
 func (w *world) takeSnapshot() {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/riffle-search/riffle/columns"
 )
 
 // A model is a naive index: a map from id to document, searched by looking at every document. It
@@ -76,6 +78,30 @@ func (d modelDoc) stored() map[string]any {
 		}
 	}
 	return out
+}
+
+// columns returns the values that the columns of the documents have by a schema: all but texts.
+func (m model) columns(schema *Schema) map[string]columnValues {
+	all := map[string]columnValues{}
+	for id, d := range m {
+		values := columnValues{}
+		for name, v := range d {
+			switch v := v.(type) {
+			case string:
+				if schema.Fields[name].Type == FieldKeyword {
+					values[name] = []columns.Value{columns.OfString(v)}
+				}
+			case int:
+				values[name] = []columns.Value{columns.OfInt(int64(v))}
+			case float64:
+				values[name] = []columns.Value{columns.OfFloat(v)}
+			case bool:
+				values[name] = []columns.Value{columns.OfBool(v)}
+			}
+		}
+		all[id] = values
+	}
+	return all
 }
 
 func (d modelDoc) tf(field, term string) int {
