@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
+
+	"github.com/riffle-search/riffle/columns"
 )
 
 // heapGrowth is how much the result of f makes the heap grow. It collects garbage, which other
@@ -29,6 +32,21 @@ func heapGrowth[T any](f func() T) (made T, bytes int64) {
 	bytes = int64(settled()) - int64(before)
 	runtime.KeepAlive(made)
 	return made, bytes
+}
+
+// addSomeValues adds a number, sometimes another kind of it, keywords and a date.
+func addSomeValues(c *Chunk, i int) {
+	c.Value("n", columns.OfInt(int64(i*7919%100_000)))
+	if i%1000 == 7 {
+		c.Value("mixed", columns.OfFloat(float64(i)+0.5))
+	} else {
+		c.Value("mixed", columns.OfInt(int64(i)))
+	}
+	c.Value("key", columns.OfString(fmt.Sprint("some keyword ", i*31%9000)))
+	if i%3 == 0 {
+		c.Value("key", columns.OfString("often"))
+	}
+	c.Value("day", columns.OfTime(time.Unix(int64(1e9+i*61), 0)))
 }
 
 // TestMemoryIsCountedAsItIs compares Memory.Bytes with the growth of the heap, for documents of
@@ -72,6 +90,8 @@ func TestMemoryIsCountedAsItIs(t *testing.T) {
 		}},
 		{"few ids, put often", 60_000, func(c *Chunk, i int) {}},
 		{"stored documents", 10_000, func(c *Chunk, i int) {}},
+		{"values", 60_000, func(c *Chunk, i int) { addSomeValues(c, i) }},
+		{"values that were read", 60_000, func(c *Chunk, i int) { addSomeValues(c, i) }},
 	} {
 		t.Run(shape.name, func(t *testing.T) {
 			m, grown := heapGrowth(func() *Memory {
@@ -93,6 +113,13 @@ func TestMemoryIsCountedAsItIs(t *testing.T) {
 					}
 					c.Group(OnePartition())
 					m.AddChunk(&c)
+				}
+				if shape.name == "values that were read" {
+					for _, name := range m.View().Columns() {
+						if _, err := m.View().Column(name); err != nil {
+							t.Fatal(err)
+						}
+					}
 				}
 				m.chunk = runReaderSpace{}
 				return m

@@ -166,11 +166,16 @@ func (m *Memory) grow(v columnView, docs uint32) (*columns.Column, error) {
 	col, err := g.growing.builder.View(docs)
 	if err == nil {
 		parts, directory := col.Bytes()
-		m.bytes.Add(parts + directory - g.encoded)
-		g.encoded = parts + directory
+		size := parts + directory + 4*int64(len(g.growing.ordinals)) + min(2*parts, pendingBytes)
+		m.bytes.Add(size - g.encoded)
+		g.encoded = size
 	}
 	return col, err
 }
+
+// pendingBytes is about what a large column takes that is not encoded yet: a tile, and a chunk and its copy
+// in the last view.
+const pendingBytes = 256 << 10
 
 // mixed reports whether some values are no terms, or may be none.
 func (v *columnView) mixed() bool { return v.values.kinds != nil || v.values.kind != columns.Terms }
