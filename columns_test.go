@@ -295,3 +295,59 @@ func TestBuildColumns(t *testing.T) {
 		e.Close()
 	}
 }
+
+// TestReindexColumns: an index without columns keeps none, whatever happens to it, and Reindex adds them.
+func TestReindexColumns(t *testing.T) {
+	earlier := &Schema{Fields: map[string]Field{"key": {Type: FieldKeyword}}, Columns: ColumnNone}
+	ix := newIndex(t, &Options{Schema: earlier})
+	rng := rand.New(rand.NewPCG(16, 9))
+	want := map[string]columnValues{}
+	for i := range 50 {
+		doc := map[string]any{"n": rng.IntN(9), "key": fmt.Sprint("k", i%7), "text": "some words", "big": uint64(math.MaxUint64) - uint64(i)}
+		ix.put(fmt.Sprint(i), doc)
+		want[fmt.Sprint(i)] = valuesOf(t, doc)
+		if i == 25 {
+			ix.flush()
+		}
+	}
+	requireNone := func() {
+		t.Helper()
+		s, err := ix.Snapshot()
+		ix.must(err)
+		defer s.Close()
+		for i := range s.v.Segments() {
+			for _, field := range []string{"n", "key", "big"} {
+				if c, err := s.v.Column(i, field); c != nil || err != nil {
+					t.Errorf("field %q has the column %v, %v", field, c, err)
+				}
+			}
+		}
+	}
+	requireNone()
+	ix.must(ix.Compact(ctx))
+	ix.reopen(nil)
+	requireNone()
+	ix.must(ix.Close())
+	if _, err := Open(ix.dir, &Options{Schema: &Schema{Columns: ColumnStored}}); err == nil || !strings.Contains(err.Error(), "Schema.Columns: the index has none, not stored; Reindex makes") {
+		t.Errorf("columns for an index without: %v", err)
+	}
+	ix.open(nil)
+	s, err := ix.Snapshot()
+	ix.must(err)
+	defer s.Close()
+	dir := filepath.Join(t.TempDir(), "again")
+	schema := ix.Schema()
+	schema.Columns = ColumnStored
+	if _, err := Reindex(ctx, s, dir, &BuildOptions{Index: Options{Schema: schema}}); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Open(dir, nil)
+	ix.must(err)
+	defer e.Close()
+	again, err := e.Snapshot()
+	ix.must(err)
+	defer again.Close()
+	if err := sameColumns(again, want); err != nil {
+		t.Error(err)
+	}
+}

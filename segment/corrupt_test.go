@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/postings"
 )
@@ -203,6 +204,7 @@ func TestCheckFindsStrangers(t *testing.T) {
 		{0x06}, {0x84, 0}, numberKey(kindCoded, 0), {byte(kindMeta), 0}, {byte(kindTerm), 0},
 		appendTermKey(nil, Version, 77, []byte("x")), listKey(500, 0), listKey(0, 5), listKey(0, chunkPart|9),
 		numberKey(kindID, 5), numberKey(kindHead, 1), numberKey(kindPlace, 1), numberKey(kindRank, 1), normsKey(Version, 0, 1), normsKey(Version, 9, 0), tilesKey(Version, 9), tilesKey(Version, 1<<16),
+		valuesKey(0, 5), valuesKey(0, columns.PayloadParts|7), valuesKey(99, columns.DirectoryPart),
 	} {
 		s.keys, s.sorted = append(s.keys, string(key)), false
 		s.values[string(key)] = []byte{0}

@@ -14,17 +14,19 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 )
 
 // TestScripts runs the scripts in testdata/scripts. Documents are lines of
 //
-//	id [stored=text] [rank=0..65535] field=term*tf,term,... [#field=term,...]
+//	id [stored=text] [rank=0..65535] field=term*tf,term,... [#field=term,...] [@field=value,...]
 //
-// where a # marks a field that keeps no lengths. Commands:
+// where a # marks a field that keeps no lengths, and an @ the column of one. Commands:
 //
 //	memory name=n            documents enter a memory segment of that name
 //	merge [into=name] [delete=name:doc,...] [alpha=a] name ...   and dump the keys
 //	dump name                the keys of a sealed segment, with their meaning
+//	values name field=f      the column of a field, by document
 //	flip name key=hex bit=n  flips a bit, runs Check, flips it back
 //	tail name field=f weight=w rank=w    bounds of "this tile and all later ones"
 func TestScripts(t *testing.T) {
@@ -55,6 +57,8 @@ func (s *script) run(d *datadriven.TestData) string {
 		return s.merge(d)
 	case "dump":
 		return dump(s.sealed[name])
+	case "values":
+		return s.values(s.reader(name), d)
 	case "flip":
 		return s.flip(s.sealed[name], d)
 	case "tail":
@@ -88,6 +92,12 @@ func (s *script) document(words []string) Document {
 		case "rank":
 			d.rank = uint16(s.number(value))
 		default:
+			if strings.HasPrefix(key, "@") {
+				for text := range strings.SplitSeq(value, ",") {
+					d.values = append(d.values, fieldValue{key[1:], valueIn(text)})
+				}
+				continue
+			}
 			f := FieldTerms{Name: strings.TrimPrefix(key, "#"), Norms: !strings.HasPrefix(key, "#")}
 			for term := range strings.SplitSeq(value, ",") {
 				term, times, _ := strings.Cut(term, "*")
@@ -102,6 +112,17 @@ func (s *script) document(words []string) Document {
 		}
 	}
 	return d
+}
+
+// valueIn returns the value that a text stands for: a number, or a keyword.
+func valueIn(text string) columns.Value {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return columns.OfInt(i)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return columns.OfFloat(f)
+	}
+	return columns.OfString(text)
 }
 
 func (s *script) number(text string) int {
@@ -181,6 +202,39 @@ func dump(store *mapStore) string {
 		fmt.Fprintf(&out, "%-14x %-36s %x\n", key, KeyString([]byte(key)), store.values[key])
 	}
 	return out.String()
+}
+
+func (s *script) values(r Reader, d *datadriven.TestData) string {
+	var field string
+	d.ScanArgs(s.t, "field", &field)
+	c, err := r.Column(field)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	if c == nil {
+		return "none\n"
+	}
+	out := fmt.Sprintf("kind %v\n", c.Kind())
+	for doc := range r.Docs() {
+		keys, err := c.Append(nil, doc)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		for i, k := range keys {
+			v, err := c.Value(k)
+			if err != nil {
+				return err.Error() + "\n"
+			}
+			if i == 0 {
+				out += fmt.Sprintf("document %d:", doc)
+			}
+			out += fmt.Sprintf(" %v", v.Any())
+		}
+		if len(keys) > 0 {
+			out += "\n"
+		}
+	}
+	return out
 }
 
 func (s *script) flip(store *mapStore, d *datadriven.TestData) string {

@@ -1,0 +1,80 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/riffle-search/riffle/columns"
+)
+
+// benchValues is a Memory of n documents with a number and a keyword.
+func benchValues(n int) *Memory {
+	m := NewMemory()
+	for i := 0; i < n; {
+		i = addBenchValues(m, i, 1000)
+	}
+	return m
+}
+
+func addBenchValues(m *Memory, first, n int) (next int) {
+	var c Chunk
+	for i := first; i < first+n; i++ {
+		c.Begin(fmt.Sprint(i))
+		c.Value("n", columns.OfInt(int64(i)*0x9e3779b9%1_000_003))
+		c.Value("key", columns.OfString(fmt.Sprint("key ", i%1009)))
+		c.End(0, nil)
+	}
+	c.Group(OnePartition())
+	m.AddChunk(&c)
+	return first + n
+}
+
+// BenchmarkColumnAfterBatch asks a view of 200,000 documents for a column after each batch of 10.
+func BenchmarkColumnAfterBatch(b *testing.B) {
+	for _, field := range []string{"n", "key"} {
+		b.Run(field, func(b *testing.B) {
+			next := 200_000
+			m := benchValues(next)
+			for b.Loop() {
+				b.StopTimer()
+				next = addBenchValues(m, next, 10)
+				b.StartTimer()
+				if c, err := m.View().Column(field); err != nil || c.SegmentDocs() != next {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMergeColumns merges two segments of 200,000 documents, a tenth of which are deleted.
+func BenchmarkMergeColumns(b *testing.B) {
+	m := benchValues(200_000)
+	deleted := roaring.New()
+	for doc := uint32(0); doc < 200_000; doc += 10 {
+		deleted.Add(doc)
+	}
+	for _, field := range []string{"n", "key"} {
+		b.Run(field, func(b *testing.B) {
+			v := m.View()
+			if _, err := v.Column(field); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				g := &merger{ctx: context.Background(), sink: &countingSink{sink: new(discard)}, inputs: []Input{{v, deleted}, {v, nil}}}
+				g.opts = MergeOptions{}.withDefaults()
+				if err := g.number(); err != nil {
+					b.Fatal(err)
+				}
+				c := &columnMerger{merger: g}
+				if err := c.merge(field); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/380_000, "ns/value")
+		})
+	}
+}
