@@ -74,9 +74,9 @@ type fragmenter struct {
 	o      Options
 	texts  []Text
 	shares []int64 // of groups: what a word counts, were it to occur infinitely often
-	runs   []run
-	counts []int // of groups; scratch
-	work   int   // bytes that scanners and windows have read
+	cuts   []cuts  // of each text
+	counts []int   // of groups; all 0 but in slide
+	work   int     // bytes and marks that scanners and windows have read
 }
 
 // A unit is a part of a text that is not cut: a sentence with marks, or what of it fits a fragment; by
@@ -87,19 +87,41 @@ type unit struct {
 	at, length  int // characters before it since the first unit, and in it
 }
 
-// A run is the units of a text between fragments that are already chosen, and where its fragments may
-// begin and end.
-type run struct {
-	text     int
-	units    []unit
-	from, to int
-	best     window
+// A window is the successive units from one on that fit a fragment, and that no chosen fragment has.
+type window struct {
+	last  int // the unit behind them
+	score int64
+	taken bool // a chosen fragment has its first unit
 }
 
-// A window is successive units that fit a fragment.
-type window struct {
+// A choice is a window that is a fragment.
+type choice struct {
 	first, last int // units: first <= number < last
-	score       int64
+	start, end  int // bytes of the fragment
+}
+
+// The cuts of a text are its units, the window from each of them, and the choices in order.
+type cuts struct {
+	units   []unit
+	windows []window
+	tops    []int // of each tile of windows, the first of the best that is not taken; -1 if all are
+	chosen  []choice
+}
+
+// tile is how many windows have a top. A choice looks at all tops, and at few tiles.
+const tile = 256
+
+// rank sets the tops of the tiles that have some windows.
+func (c *cuts) rank(from, to int) {
+	for t := from / tile; t*tile < to; t++ {
+		top := -1
+		for i := t * tile; i < min(t*tile+tile, len(c.windows)); i++ {
+			if w := &c.windows[i]; !w.taken && (top < 0 || w.score > c.windows[top].score) {
+				top = i
+			}
+		}
+		c.tops[t] = top
+	}
 }
 
 // pivot is the length of a usual sentence, in bytes: texts count as so many documents.
@@ -141,29 +163,35 @@ func (f *fragmenter) score(group, n int) int64 {
 
 func (f *fragmenter) public(score int64) float64 { return float64(score) / (shareOne * frequency) }
 
+// best chooses windows by their score.
 func (f *fragmenter) best() []Fragment {
+	f.cuts = make([]cuts, len(f.texts))
 	for i := range f.texts {
-		t := &f.texts[i]
-		t.Marks = sound(t.Text, t.Marks)
-		if len(t.Marks) == 0 {
+		t, c := &f.texts[i], &f.cuts[i]
+		if t.Marks = sound(t.Text, t.Marks); len(t.Marks) == 0 {
 			continue
 		}
-		f.add(run{text: i, units: f.units(t), to: len(t.Text)})
+		c.units = f.units(t)
+		c.windows, c.tops = make([]window, len(c.units)), make([]int, (len(c.units)+tile-1)/tile)
+		f.slide(i, 0, len(c.units))
+		c.rank(0, len(c.units))
 	}
 	var out []Fragment
-	for len(out) < f.o.Fragments && len(f.runs) > 0 {
-		best := 0
-		for i := range f.runs {
-			if f.runs[i].best.score > f.runs[best].best.score {
-				best = i
+	for len(out) < f.o.Fragments {
+		text, first, most := 0, -1, int64(-1)
+		for i := range f.cuts {
+			c := &f.cuts[i]
+			for _, top := range c.tops {
+				if top >= 0 && c.windows[top].score > most {
+					text, first, most = i, top, c.windows[top].score
+				}
 			}
+			f.work += len(c.tops)
 		}
-		r := f.runs[best]
-		f.runs = slices.Delete(f.runs, best, best+1)
-		start, end := f.cut(&r)
-		out = append(out, Fragment{r.text, start, end, f.marked(&r), f.public(r.best.score)})
-		f.add(run{text: r.text, units: r.units[:r.best.first], from: r.from, to: start})
-		f.add(run{text: r.text, units: r.units[r.best.last:], from: end, to: r.to})
+		if first < 0 {
+			break
+		}
+		out = append(out, f.choose(text, first))
 	}
 	slices.SortStableFunc(out, func(a, b Fragment) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Start, b.Start))
@@ -171,10 +199,42 @@ func (f *fragmenter) best() []Fragment {
 	return out
 }
 
-// marked returns what the marks of the best window of a run cover. Marks that touch become one.
-func (f *fragmenter) marked(r *run) (out []Range) {
-	for _, u := range r.units[r.best.first:r.best.last] {
-		for _, m := range f.texts[r.text].Marks[u.first:u.last] {
+// choose makes the fragment of a window, and shortens the windows before it that reach into it.
+func (f *fragmenter) choose(text, first int) Fragment {
+	c := &f.cuts[text]
+	x, score := choice{first: first, last: c.windows[first].last}, c.windows[first].score
+	at, _ := slices.BinarySearchFunc(c.chosen, x, func(a, b choice) int { return cmp.Compare(a.first, b.first) })
+	low, from, high, to := 0, 0, len(c.units), len(f.texts[text].Text) // units and bytes that are free
+	if at > 0 {
+		low, from = c.chosen[at-1].last, c.chosen[at-1].end
+	}
+	if at < len(c.chosen) {
+		high, to = c.chosen[at].first, c.chosen[at].start
+	}
+	if first > low {
+		from = c.units[first-1].end
+	}
+	if x.last < high {
+		to = c.units[x.last].start
+	}
+	x.start, x.end = f.cut(text, x, from, to)
+	c.chosen = slices.Insert(c.chosen, at, x)
+	for i := first; i < x.last; i++ {
+		c.windows[i].taken = true
+	}
+	shorter := first
+	for shorter > low && c.windows[shorter-1].last > first {
+		shorter--
+	}
+	f.slide(text, shorter, first)
+	c.rank(shorter, x.last)
+	return Fragment{text, x.start, x.end, f.marked(text, x), f.public(score)}
+}
+
+// marked returns what the marks of a choice cover. Marks that touch become one.
+func (f *fragmenter) marked(text int, x choice) (out []Range) {
+	for _, u := range f.cuts[text].units[x.first:x.last] {
+		for _, m := range f.texts[text].Marks[u.first:u.last] {
 			if n := len(out); n > 0 && m.Start <= out[n-1].End {
 				out[n-1].End = max(out[n-1].End, m.End)
 			} else {
@@ -211,41 +271,27 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// add adds a run that has units, with its best window. The order of runs is that of the texts.
-func (f *fragmenter) add(r run) {
-	if len(r.units) == 0 {
-		return
-	}
-	r.best = f.window(&r)
-	at, _ := slices.BinarySearchFunc(f.runs, r, func(a, b run) int { return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.from, b.from)) })
-	f.runs = slices.Insert(f.runs, at, r)
-}
-
-// window returns the best window of a run: the first of those with the highest score.
-func (f *fragmenter) window(r *run) (best window) {
-	marks := f.texts[r.text].Marks
-	clear(f.counts)
-	now := window{}
+// slide makes the windows from each of some units, which end before the last of these.
+func (f *fragmenter) slide(text, from, to int) {
+	c, marks := &f.cuts[text], f.texts[text].Marks
+	score := int64(0)
 	count := func(u *unit, by int) {
 		f.work += u.last - u.first
 		for _, m := range marks[u.first:u.last] {
-			now.score -= f.score(m.Group, f.counts[m.Group])
+			score -= f.score(m.Group, f.counts[m.Group])
 			f.counts[m.Group] += by
-			now.score += f.score(m.Group, f.counts[m.Group])
+			score += f.score(m.Group, f.counts[m.Group])
 		}
 	}
-	for now.first < len(r.units) {
-		for now.last < len(r.units) && (now.last == now.first || f.fits(&r.units[now.first], &r.units[now.last])) {
-			count(&r.units[now.last], 1)
-			now.last++
+	last := from
+	for first := from; first < to; first++ {
+		for last < to && (last == first || f.fits(&c.units[first], &c.units[last])) {
+			count(&c.units[last], 1)
+			last++
 		}
-		if now.score > best.score || best.last == 0 {
-			best = now
-		}
-		count(&r.units[now.first], -1)
-		now.first++
+		c.windows[first].last, c.windows[first].score = last, score
+		count(&c.units[first], -1)
 	}
-	return best
 }
 
 // fits reports whether a fragment can have two units and what is between them.
@@ -316,21 +362,14 @@ func (f *fragmenter) sentence(s *scanner, m Mark, low int) (start, end int) {
 	return start, s.wordEnd(s.forward(m.End, len(s.text), left), m.End)
 }
 
-// cut returns the fragment of the best window of a run: the window, and what else fits.
-func (f *fragmenter) cut(r *run) (start, end int) {
-	first, last := &r.units[r.best.first], &r.units[r.best.last-1]
-	start, end = first.start, last.end
+// cut returns the bytes of a choice: its units, and what else fits between two places.
+func (f *fragmenter) cut(text int, x choice, from, to int) (start, end int) {
+	units := f.cuts[text].units
+	start, end = units[x.first].start, units[x.last-1].end
 	if f.o.Size == Whole {
 		return start, end
 	}
-	from, to := r.from, r.to
-	if r.best.first > 0 {
-		from = r.units[r.best.first-1].end
-	}
-	if r.best.last < len(r.units) {
-		to = r.units[r.best.last].start
-	}
-	s := scanner{text: f.texts[r.text].Text}
+	s := scanner{text: f.texts[text].Text}
 	if f.o.BySize {
 		start, end = fill(&s, f.o.Size, start, end, from, to)
 	} else {

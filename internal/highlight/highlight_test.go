@@ -218,7 +218,7 @@ func TestLinear(t *testing.T) {
 		{"full stops", "whale.)\". ", "whale"},
 		{"invalid", "whale\x80\x80\x80\x80", "whale"},
 	} {
-		for _, o := range []Options{{Fragments: 3, Size: 200}, {Fragments: 3, Size: 200, BySize: true}} {
+		for _, o := range []Options{{Fragments: 3, Size: 200}, {Fragments: 3, Size: 200, BySize: true}, {Fragments: 50, Size: 200}} {
 			var before float64
 			for _, n := range []int{1 << 16, 1 << 20} {
 				text := Text{Text: strings.Repeat(c.piece, n/len(c.piece))}
@@ -231,7 +231,7 @@ func TestLinear(t *testing.T) {
 					text.Marks = append(text.Marks, Mark{at, at + len(c.mark), len(text.Marks) % 2})
 				}
 				f := newFragmenter([]Text{text}, o)
-				if got := f.best(); len(got) != 3 {
+				if got := f.best(); len(got) != o.Fragments {
 					t.Fatalf("%s: %d fragments", c.name, len(got))
 				}
 				work := float64(f.work) / float64(len(text.Text))
