@@ -1,6 +1,7 @@
 package bleve
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,6 +87,8 @@ func TestRequestErrors(t *testing.T) {
 		`{"query": {"match": "a", "analyzer": "klingon"}}`:                                      `query.match: no analyzer is named "klingon"`,
 		`{"query": {"match": "a", "operator": "xor"}}`:                                          `query.match: operator`,
 		`{"query": {"match": "a", "boost": -1}}`:                                                `query.boost: it must not be negative`,
+		`{"query": {"match": "a", "boost": 1e31}}`:                                              `query.boost: it must be at most 1e+30, not 1e+31`,
+		`{"query": {"query": "a^1e31"}}`:                                                        `1e+31 is no boost`,
 		`{"query": {"match": "a", "field": "at"}}`:                                              `query.field: "at": fields of type "geopoint" are not supported`,
 		`{"query": {"terms": []}}`:                                                              `query.terms: a phrase needs a term`,
 		`{"query": {"start": "yesterday"}}`:                                                     `query.start: "yesterday" is no date`,
@@ -323,6 +326,48 @@ func TestPlainValues(t *testing.T) {
 		}
 		if places := res.Total == 1 && res.Hits[0].Locations != nil; res.Total != c.total || places != c.places {
 			t.Errorf("%s: %d documents, locations: %v", c.request, res.Total, places)
+		}
+	}
+}
+
+// TestBoostOfZero: scores are 0, where bleve's are not a number, so that its result has no JSON.
+func TestBoostOfZero(t *testing.T) {
+	x, err := Open(t.TempDir(), mapping(t, `{}`), &Options{Engine: &riffle.Options{Durability: riffle.SyncNone}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for i := range 9 {
+		doc := fmt.Sprintf(`{"text": "white whale w%d", "n": %d, "ok": true, "at": "1851-10-18"}`, i, i)
+		if err := x.Put(t.Context(), Document{fmt.Sprint(i), []byte(doc)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range []string{
+		`"match": "white whale"`, `"match": "wite", "fuzziness": 1`, `"match_phrase": "white whale"`, `"match_phrase": "white whal", "fuzziness": 1`,
+		`"terms": [["white", "x"], ["whale"]], "field": "text"`, `"term": "white"`, `"term": "wite", "fuzziness": 1`, `"prefix": "wh"`, `"wildcard": "wh*e"`,
+		`"regexp": "wh.*"`, `"min": 0, "field": "n"`, `"start": "1800-01-01", "field": "at"`, `"min": "w", "max": "x", "field": "text"`,
+		`"bool": true, "field": "ok"`, `"ids": ["0", "1", "2", "3", "4", "5", "6", "7", "8"]`, `"match_all": {}`, `"query": "white^0 whale^0"`,
+		`"conjuncts": [{"match": "white", "boost": 0}, {"match": "whale", "boost": 0}]`,
+		`"disjuncts": [{"match": "white", "boost": 0}, {"match": "whale", "boost": 0}], "min": 2`,
+		`"must": {"conjuncts": [{"match": "white", "boost": 0}]}, "should": {"disjuncts": [{"match": "whale", "boost": 0}]}`,
+	} {
+		for _, more := range []string{``, `, "sort": ["-_score", "_id"]`, `, "score": "none"`, `, "sort": ["_score", "_id"], "search_after": ["-1", ""]`, `, "highlight": {}`} {
+			request := `{"query": {` + query + `, "boost": 0}` + more + `}`
+			res, err := x.Search(t.Context(), []byte(request))
+			if err != nil {
+				t.Errorf("%s: %v", request, err)
+				continue
+			}
+			if _, err := json.Marshal(res); err != nil || res.Total != 9 || len(res.Hits) != 9 {
+				t.Errorf("%s: %d documents, %d hits, %v", request, res.Total, len(res.Hits), err)
+			}
+			for _, h := range res.Hits {
+				if h.Score != 0 {
+					t.Errorf("%s: score %v", request, h.Score)
+					break
+				}
+			}
 		}
 	}
 }

@@ -30,8 +30,8 @@
 // # What is refused
 //
 // An error names the place: places on a map, networks, vectors, synonyms of requests, explanations,
-// facets, sorting by fields, and negative boosts. So is what bleve's SearchRequest.Validate refuses, which
-// bleve's Search does not call.
+// facets, sorting by fields, and boosts that are negative or above riffle.MaxBoost. So is what bleve's
+// SearchRequest.Validate refuses, which bleve's Search does not call.
 //
 // # How it works
 //
@@ -42,7 +42,14 @@
 // fragments come from the stored values, which are analyzed once more for the hits of a page. Therefore
 // all values are stored, also those that a result does not show.
 //
-// A fuzzy query reads the dictionary of its field, some 50 ns a term.
+// A query looks in the field of texts and in that of values without places, whether or not the index has
+// both. That costs some 3 µs a word: in 30,000 passages of English on a busy machine, a match of one word takes
+// 14.7 µs instead of 11.8, one of two words 29.7 instead of 20.8, and a prefix 30.7 instead of 28.9.
+//
+// A fuzzy query reads the dictionaries of both, some 50 ns a term; a number has 16 terms.
+//
+// Indexes of builds before commit ab020dd have numbers, dates and booleans in the field of texts. They answer
+// as others do, but phrases find such values until the document is put again.
 //
 // # What differs
 //
@@ -54,5 +61,7 @@
 //     partly random; here it is the first.
 //   - A word of a query string with more than two edits is an error also where it is dropped since it has
 //     no words (&~3).
+//   - With a boost of 0, scores are 0. Those of bleve are not a number if no clause has another boost, so that
+//     its result cannot be written as JSON.
 //   - bleve keeps its mapping in the index. Here Open gets it.
 package bleve

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/riffle-search/riffle"
 )
 
 // maxDepth bounds the nesting of queries.
@@ -105,6 +107,8 @@ func (p *queryParser) node(place string, members map[string]json.RawMessage, j *
 	if j.Boost != nil {
 		if boost = *j.Boost; !(boost >= 0) {
 			return nil, placed(place+".boost", errorf("it must not be negative, as %v is", boost))
+		} else if boost > riffle.MaxBoost {
+			return nil, placed(place+".boost", errorf("it must be at most %v, not %v", riffle.MaxBoost, boost))
 		}
 	}
 	field := j.Field

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/internal/language"
 )
 
@@ -83,7 +84,7 @@ func (m *Mapping) stringClause(c *language.Node) (node, error) {
 		return nil, at(c.Start, errorf("field %q: %s", field, reason))
 	}
 	for _, f := range c.Factors {
-		if boost = f.By; !(boost >= 0) {
+		if boost = f.By; !(boost >= 0 && boost <= riffle.MaxBoost) {
 			return nil, at(f.Start, errorf("%v is no boost", boost))
 		}
 	}
