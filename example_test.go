@@ -891,3 +891,29 @@ func documents(x interface{ Len() (int, error) }) int {
 	}
 	return n
 }
+
+// Sort the voyages by year, the newest first, and continue behind a page.
+func ExampleSearchOptions_sort() {
+	e, done := library(&riffle.Options{Schema: &riffle.Schema{Fields: map[string]riffle.Field{"tag": {Type: riffle.FieldKeyword}}}})
+	defer done()
+	ctx := context.Background()
+	keys, err := riffle.ParseSort("tag,-year")
+	if err != nil {
+		log.Fatal(err)
+	}
+	page := &riffle.SearchOptions{K: 3, Sort: keys}
+	res, err := e.Search(ctx, riffle.All{}, page)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range res.Hits {
+		fmt.Println(h.ID, h.Sort)
+	}
+	page.After = res.Hits[2].Cursor
+	show(e.Search(ctx, riffle.All{}, page))
+	// Output:
+	// moby [novel 1851]
+	// jane [novel 1847]
+	// nautilus [voyage 1870]
+	// beagle
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,10 +43,15 @@ Page by page: --cursor prints the cursor of the next page to standard error, and
 much as the first, and documents that come or go meanwhile do not shift the others.
 Ranks count from the beginning of the page. --from pages by number instead.
 
+--sort -price,name puts the highest price first, and equal prices by name; so do
+_id, _score (ascending) and -_score. A field's name may be followed by :first or
+:last, where documents without a value come, and by :min, :max or :median, which of
+several values counts. The values stand in place of the score.
+
 With --json everything is one object: total, total_exact, executor, micros, work
 (blocks_decoded, blocks_skipped, docs_scored), hits (rank, score, id, fields,
-and with --explain the derivation of the score), and next, the cursor of the next
-page if this one is full.`
+with --sort the values, and with --explain the derivation of the score), and next,
+the cursor of the next page if this one is full.`
 
 type searchCommand struct {
 	queryFlags
@@ -56,6 +62,7 @@ type searchCommand struct {
 	from                 int
 	after                string
 	cursor               bool
+	sort                 string
 	rank                 string
 	alpha                float64
 }
@@ -82,6 +89,7 @@ func newSearch() *cobra.Command {
 	c.RegisterFlagCompletionFunc("filter", completeFilter)
 	f.IntVar(&s.from, "from", 0, "pass over so many hits: the third page of ten begins with --from 20")
 	f.StringVar(&s.after, "after", "", "the page behind this cursor, which --cursor or the page before has printed")
+	f.StringVar(&s.sort, "sort", "", "order by fields instead of scores: -price,name (- descends), _score, _id")
 	f.BoolVar(&s.cursor, "cursor", false, "print the cursor of the next page, for --after")
 	f.StringVar(&s.rank, "rank", "", "numeric field with the static rank that the index was made with")
 	f.Float64Var(&s.alpha, "alpha", 0, "share of the static rank in a score, 0 to 1")
@@ -151,6 +159,9 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if o.After, err = riffle.ParseCursor(s.after); err != nil {
 		return usagef("--after: %w", err)
 	}
+	if o.Sort, err = riffle.ParseSort(s.sort); err != nil {
+		return usagef("--sort: %w", err)
+	}
 	if !s.json {
 		o.Highlight = &riffle.HighlightOptions{Size: snippetSize, Lead: true}
 	}
@@ -209,7 +220,7 @@ func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, q ri
 func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, why []*riffle.Explanation) error {
 	var b strings.Builder
 	for i, h := range res.Hits {
-		fmt.Fprintf(&b, "%3d  %9.4f  %s", s.from+i+1, h.Score, oneLine(h.ID, riffle.MaxIDBytes))
+		fmt.Fprintf(&b, "%3d  %s  %s", s.from+i+1, order(h), oneLine(h.ID, riffle.MaxIDBytes))
 		if titles := texts(h.Fields["title"]); len(titles) > 0 && titles[0] != "" {
 			fmt.Fprintf(&b, "  %s", oneLine(strings.Join(titles, " / "), 100))
 		}
@@ -237,6 +248,27 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 		}
 	}
 	return nil
+}
+
+// order prints what a hit was ordered by: its score, or its values for the sort keys.
+func order(h riffle.Hit) string {
+	if h.Sort == nil {
+		return fmt.Sprintf("%9.4f", h.Score)
+	}
+	values := make([]string, len(h.Sort))
+	for i, v := range h.Sort {
+		switch v := v.(type) {
+		case nil:
+			values[i] = "-"
+		case time.Time:
+			values[i] = v.Format(time.RFC3339Nano)
+		case string:
+			values[i] = oneLine(v, 40)
+		default:
+			values[i] = fmt.Sprint(v)
+		}
+	}
+	return fmt.Sprintf("%9s", strings.Join(values, " "))
 }
 
 // next returns the cursor after a full page.
@@ -272,6 +304,7 @@ type hitJSON struct {
 	Rank    int            `json:"rank"`
 	Score   float64        `json:"score"`
 	ID      string         `json:"id"`
+	Sort    []any          `json:"sort,omitempty"`
 	Fields  map[string]any `json:"fields,omitempty"`
 	Explain *explainJSON   `json:"explanation,omitempty"`
 }
@@ -297,7 +330,7 @@ func printJSON(w io.Writer, res *riffle.Result, from int, next string, why []*ri
 		Hits: []hitJSON{}, Next: next,
 	}
 	for i, h := range res.Hits {
-		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Fields: h.Fields}
+		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Sort: h.Sort, Fields: h.Fields}
 		if why != nil {
 			hit.Explain = newExplainJSON(why[i])
 		}
