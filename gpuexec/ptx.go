@@ -6,6 +6,7 @@ import (
 )
 
 //go:generate kernels/ptx.sh
+//go:generate kernels/ptx.sh device/testdata/meetings.cu
 
 // baseline is the translation of baselines/name.cu.
 func (x *Executor) baseline(name string) string { return read(x.options.Baselines, name+".ptx") }

@@ -59,6 +59,7 @@ build() {
     case $flag in c) corpus=$OPTARG ;; q) topics=$OPTARG ;; i) text=$OPTARG ;; *) exit 2 ;; esac
   done
   cd "$root"
+  go test -run PTX ./gpuexec # what is sent must be of one make
   export CGO_ENABLED=1
   rm -rf "$kit"
   mkdir -p "$kit/stage/bin"

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-//go:generate ../kernels/ptx.sh testdata/meetings.cu
-
+// gpuexec/ptx.go says how it is made: go generate passes over files with a tag.
+//
 //go:embed testdata/meetings.ptx
 var meetings string
 
