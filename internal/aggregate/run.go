@@ -1,0 +1,356 @@
+package aggregate
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/columns"
+)
+
+// Options bound a run.
+type Options struct {
+	Workers int   // goroutines, at least 1
+	Bytes   int64 // of memory, at most; 0 for no bound
+}
+
+// unitTiles is the number of tiles that a goroutine takes at a time: some 20 µs of work or more.
+const unitTiles = 16
+
+// Run computes aggregations over all segments. It fails with a *LimitError when they need too much
+// memory, and names an aggregation in other errors by at.
+func Run(ctx context.Context, segments []Segment, roots []Root, o Options, at func(place string, err error) error) ([]*Result, error) {
+	r := &run{ctx: ctx, segments: segments, options: o, at: at, fields: map[string]*field{}}
+	for i := range segments {
+		r.docs += int64(segments[i].Docs)
+	}
+	for _, root := range roots {
+		p, err := r.plan(root.Spec, 0)
+		if err != nil {
+			return nil, err
+		}
+		r.roots = append(r.roots, p)
+		r.sets = append(r.sets, root.Set)
+	}
+	r.total = r.newState(-1)
+	if err := r.collect(); err != nil {
+		return nil, err
+	}
+	results := make([]*Result, len(roots))
+	for i, n := range r.total.nodes {
+		var err error
+		if results[i], err = n.result(0); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// A run is one call of Run.
+type run struct {
+	ctx      context.Context
+	segments []Segment
+	options  Options
+	at       func(place string, err error) error
+	docs     int64
+	fields   map[string]*field
+	roots    []*plan
+	sets     []int // of the roots
+
+	next  atomic.Int64 // unit
+	mu    sync.Mutex   // for total
+	total *state
+	bytes atomic.Int64 // of all states
+}
+
+// A plan is what nodes of one aggregation share, in all states.
+type plan struct {
+	*Spec
+	run   *run
+	field *field // nil for Filters and TopHits
+	depth int
+	subs  []*plan
+	steps *steps   // of histograms
+	nums  *measure // of Stats and Percentiles
+}
+
+func (r *run) plan(s *Spec, depth int) (*plan, error) {
+	p := &plan{Spec: s, run: r, depth: depth}
+	if s.Field != "" {
+		f := r.fields[s.Field]
+		if f == nil {
+			var err error
+			if f, err = openField(s.Field, r.segments); err != nil {
+				return nil, r.at(s.Place, err)
+			}
+			r.fields[s.Field] = f
+		}
+		p.field = f
+	}
+	var err error
+	switch k := s.Of.(type) {
+	case Histogram:
+		p.steps, err = openSteps(p.field, k, r.docs)
+	case Calendar:
+		p.steps, err = openSteps(p.field, k, r.docs)
+	case Stats, Percentiles:
+		p.nums, err = p.field.numeric()
+	}
+	if err != nil {
+		return nil, r.at(s.Place, err)
+	}
+	for _, sub := range s.Sub {
+		q, err := r.plan(sub, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		p.subs = append(p.subs, q)
+	}
+	return p, nil
+}
+
+// column returns the column of a segment, or nil; also for the state of the run, -1.
+func (p *plan) column(segment int) *columns.Column {
+	if p.field == nil || segment < 0 {
+		return nil
+	}
+	return p.field.columns[segment]
+}
+
+// A state is the nodes of one goroutine in a segment, or those of the whole run.
+type state struct {
+	run     *run
+	segment int // -1 for the whole run
+	nodes   []node
+	readers map[string]*reader // by field
+	held    int64              // bytes that are counted in run.bytes
+}
+
+// A node is an aggregation in a state.
+type node interface {
+	// collect adds the documents of an input.
+	collect(in *input) error
+
+	// merge adds a node of another segment's state, of which owners[i] is owner i here.
+	merge(from node, owners []uint32) error
+
+	// result returns the result for an owner. It is called when all is merged.
+	result(owner uint32) (*Result, error)
+
+	// metric returns a number of the result for an owner, if there is one.
+	metric(owner uint32, m Metric) (value float64, ok bool)
+
+	// bytes is the memory that the node and those below hold. heaviest is the place of the node that
+	// holds most.
+	bytes() int64
+	heaviest() (place string, bytes int64)
+}
+
+func (r *run) newState(segment int) *state {
+	s := &state{run: r, segment: segment, readers: map[string]*reader{}}
+	for _, p := range r.roots {
+		s.nodes = append(s.nodes, s.newNode(p))
+	}
+	return s
+}
+
+func (s *state) newNode(p *plan) node {
+	var subs []node
+	for _, q := range p.subs {
+		subs = append(subs, s.newNode(q))
+	}
+	common := base{plan: p, state: s, column: p.column(s.segment), subs: subs}
+	if common.column != nil {
+		r := s.readers[p.Field]
+		if r == nil {
+			r = &reader{column: common.column, tile: -1}
+			s.readers[p.Field] = r
+		}
+		common.reader = r
+	}
+	switch k := p.Of.(type) {
+	case Terms, Histogram, Calendar, Cardinality:
+		return newKeyNode(common)
+	case Ranges, Filters, Missing:
+		return newSetNode(common)
+	case Stats:
+		return &statsNode{base: common}
+	case Percentiles:
+		return &percentilesNode{base: common, percents: k}
+	case TopHits:
+		return &hitsNode{base: common, size: k.Size}
+	}
+	panic("BUG: an aggregation of an unknown kind")
+}
+
+// base is what all nodes have.
+type base struct {
+	*plan
+	state  *state
+	column *columns.Column // nil: no document of the segment has a value
+	reader *reader
+	subs   []node
+	e      entries
+}
+
+// heaviest is node.heaviest for a node that holds some bytes itself.
+func (b *base) heaviestOf(own int64) (string, int64) {
+	place := b.Place
+	for _, s := range b.subs {
+		if p, n := s.heaviest(); n > own {
+			place, own = p, n
+		}
+	}
+	return place, own
+}
+
+func (b *base) subBytes() (n int64) {
+	for _, s := range b.subs {
+		n += s.bytes()
+	}
+	return n
+}
+
+// weigh counts the memory of the state, and fails beyond the bound.
+func (s *state) weigh() error {
+	held := int64(0)
+	for _, n := range s.nodes {
+		held += n.bytes()
+	}
+	now := s.run.bytes.Add(held - s.held)
+	s.held = held
+	limit := s.run.options.Bytes
+	if limit == 0 {
+		return nil
+	}
+	for _, f := range s.run.fields {
+		now += f.held.Load()
+	}
+	if now <= limit {
+		return nil
+	}
+	var place string
+	most := int64(-1)
+	for _, n := range s.nodes {
+		if p, b := n.heaviest(); b > most {
+			place, most = p, b
+		}
+	}
+	return s.run.at(place, &LimitError{place, limit})
+}
+
+// collect takes all units, on several goroutines if there are several units.
+func (r *run) collect() error {
+	units, starts := 0, make([]int, len(r.segments))
+	for i := range r.segments {
+		starts[i] = units
+		units += (tilesOf(&r.segments[i]) + unitTiles - 1) / unitTiles
+	}
+	workers := max(1, min(r.options.Workers, units))
+	if workers == 1 {
+		return r.work(starts, units)
+	}
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			if errs[i] = r.work(starts, units); errs[i] != nil {
+				r.next.Store(int64(units)) // the others stop
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tilesOf(s *Segment) int { return (int(s.Docs) + columns.TileDocs - 1) / columns.TileDocs }
+
+// work takes units until none is left. Segment i begins with unit starts[i].
+func (r *run) work(starts []int, units int) error {
+	var s *state
+	for {
+		unit := int(r.next.Add(1)) - 1
+		if unit >= units {
+			break
+		}
+		segment := len(starts) - 1
+		for starts[segment] > unit {
+			segment--
+		}
+		if s == nil || s.segment != segment {
+			if err := r.absorb(s); err != nil {
+				return err
+			}
+			s = r.newState(segment)
+		}
+		first := (unit - starts[segment]) * unitTiles
+		for tile := first; tile < min(first+unitTiles, tilesOf(&r.segments[segment])); tile++ {
+			if err := s.tile(tile); err != nil {
+				return err
+			}
+		}
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.weigh(); err != nil {
+			return err
+		}
+	}
+	return r.absorb(s)
+}
+
+// tile adds the documents of a tile.
+func (s *state) tile(tile int) error {
+	seg := &s.run.segments[s.segment]
+	var all, set tileSet
+	for i := range all {
+		all[i] = 1<<max(0, min(64, int(seg.Docs)-tile*columns.TileDocs-64*i)) - 1
+	}
+	in := input{tile: tile, all: &all, set: &set}
+	chosen := -1
+	for i, n := range s.nodes {
+		if number := s.run.sets[i]; number != chosen {
+			chosen = number
+			set = all
+			if bits := seg.Sets[number]; bits != nil {
+				part := bits[min(len(bits), tile*tileWords):]
+				for j := range set {
+					if j < len(part) {
+						set[j] &= part[j]
+					} else {
+						set[j] = 0
+					}
+				}
+			}
+			in.n = count(&set)
+		}
+		if in.n == 0 {
+			continue
+		}
+		if err := n.collect(&in); err != nil {
+			return s.run.at(s.run.roots[i].Place, err)
+		}
+	}
+	return nil
+}
+
+// absorb merges a state into that of the run. A nil state is none.
+func (r *run) absorb(s *state) error {
+	if s == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, n := range r.total.nodes {
+		if err := n.merge(s.nodes[i], []uint32{0}); err != nil {
+			return r.at(r.roots[i].Place, err)
+		}
+	}
+	r.bytes.Add(-s.held)
+	return r.total.weigh()
+}
