@@ -47,7 +47,7 @@ func TestImports(t *testing.T) {
 		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/dictionary", "internal/document", "postings", "proximity", "segment"},
 		"internal/memlimit":    {},
 		"internal/onpair":      {"internal/corrupt"},
-		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/dispatch", "internal/live", "internal/plan"},
+		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/dispatch", "internal/live", "internal/plan"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "gpuexec/partition", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":    {"internal/accelerator"},
 		"internal/hook":        {"cpuexec", "store"},
@@ -55,7 +55,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "cpuexec", "internal/accelerator", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
+		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
 		"compat/bleve":         {"analysis", "analysis/bleve", "internal/language"},                                                                                                 // besides the root
 		"cmd/riffle":           {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},

@@ -291,6 +291,11 @@ type Options struct {
 	// default is a sixteenth of CacheBytes, at least 1 MiB. It is not a part of CacheBytes.
 	StoredCacheBytes int64
 
+	// AggregationBytes bounds the memory of the aggregations of one search, without what columns take of
+	// CacheBytes. Beyond it the search fails with a *QueryError that names an aggregation. The default
+	// is DefaultAggregationBytes.
+	AggregationBytes int64
+
 	// Codec of new segments. The default is CodecInterpolative.
 	Codec Codec
 
@@ -374,6 +379,9 @@ func (p *privateOptions) set(k hook.Knobs) {
 // NoTrigrams is the value of Options.TrigramBytes for no indexes of terms.
 const NoTrigrams = -1
 
+// DefaultAggregationBytes is the default of Options.AggregationBytes.
+const DefaultAggregationBytes = 256 << 20
+
 // DefaultMaxTerms is the default of Options.MaxTerms.
 const DefaultMaxTerms = 1 << 20
 
@@ -415,6 +423,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.MaxTerms == 0 {
 		d.MaxTerms = DefaultMaxTerms
+	}
+	if d.AggregationBytes == 0 {
+		d.AggregationBytes = DefaultAggregationBytes
 	}
 	if d.StoredCacheBytes == 0 {
 		d.StoredCacheBytes = max(d.CacheBytes/16, 1<<20)
@@ -470,6 +481,7 @@ func (o *Options) Validate() error {
 	want(d.LogBytes >= 64<<10, "LogBytes", "must be at least 64 KiB", d.LogBytes)
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(d.MaxTerms > 0, "MaxTerms", "must be positive", d.MaxTerms)
+	want(d.AggregationBytes > 0, "AggregationBytes", "must be positive", d.AggregationBytes)
 	want(d.StoredCacheBytes > 0, "StoredCacheBytes", "must be positive", d.StoredCacheBytes)
 	want(d.TrigramBytes > 0 || d.TrigramBytes == NoTrigrams, "TrigramBytes", "must be positive, or NoTrigrams", d.TrigramBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
@@ -528,6 +540,7 @@ func (o *Options) String() string {
 	line("max_fields", d.MaxFields)
 	line("log_bytes", d.LogBytes)
 	line("cache_bytes", d.CacheBytes)
+	line("aggregation_bytes", d.AggregationBytes)
 	line("stored_cache_bytes", d.StoredCacheBytes)
 	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)

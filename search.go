@@ -68,6 +68,15 @@ type SearchOptions struct {
 	// takes its text from the caller.
 	Highlight *HighlightOptions
 
+	// Aggregations count and measure all documents that match, by name, whatever K, From and After are:
+	// see Result.Aggregations. They need columns of their fields (Field.Column), and run on the CPU.
+	Aggregations map[string]Aggregation
+
+	// Selections are filters of the hits, as a shop's user selects them facet by facet. An aggregation
+	// does not see the selection of its own name, so that it counts what other choices would find; all
+	// aggregations see the others.
+	Selections map[string]Query
+
 	// Partial admits queries that stand for more terms than Options.MaxTerms. Then the first ones, in
 	// the order of their bytes, count, and Result.Incomplete is set.
 	Partial bool
@@ -114,6 +123,9 @@ type Result struct {
 	// Incomplete is set when a part of the query stands for more terms than Options.MaxTerms: see
 	// SearchOptions.Partial.
 	Incomplete bool
+
+	// Aggregations are the results of SearchOptions.Aggregations.
+	Aggregations map[string]AggregationResult
 
 	Work     Work   // what the search cost
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
@@ -385,9 +397,12 @@ func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.
 	if err != nil {
 		return nil, err
 	}
-	set.Best = len(set.Sort) == 0
+	set.Best = len(set.Sort) == 0 && (o == nil || len(o.Aggregations) == 0)
 	if o != nil && o.Deadline > 0 {
 		set.Due, set.FailLate = start.Add(o.Deadline), o.FailLate
+	}
+	if o != nil {
+		q = o.selected(q)
 	}
 	x, err := v.plan(ctx, q, &set)
 	if err != nil {
@@ -447,7 +462,8 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 		}
 	}
 	res.Hits = hits
-	return res, nil
+	res.Aggregations, err = v.aggregate(ctx, x, q, o)
+	return res, err
 }
 
 func (v scope) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {

@@ -41,8 +41,8 @@ func (Calendar) class() class { return times }
 // timeOf returns the time of a value of class times.
 func timeOf(v columns.Value) time.Time { return v.Any().(time.Time) }
 
-// stepOf implements scale.
-func (c Calendar) stepOf(v columns.Value) (int64, error) {
+// StepOf implements scale.
+func (c Calendar) StepOf(v columns.Value) (int64, error) {
 	if c.Unit != Fixed {
 		return c.unitOf(timeOf(v)), nil
 	}

@@ -289,9 +289,9 @@ func noPlace(_ string, err error) error { return err }
 // TestOracle compares random trees of aggregations over random documents with the oracle.
 func TestOracle(t *testing.T) {
 	fieldClass = classOfField
-	runs := 12
+	runs := 6
 	if testing.Short() {
-		runs = 4
+		runs = 3
 	}
 	compared, failed := 0, 0
 	for seed := range uint64(runs) {

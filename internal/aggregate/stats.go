@@ -10,11 +10,12 @@ import (
 // A StatsResult has numbers of values. Sum, Mean and Variance are those of exact arithmetic, rounded
 // once to a float64. Of times they are in seconds since 1970, and squares of seconds.
 type StatsResult struct {
-	Count    int // values
-	Min, Max any // int64, uint64, float64, bool or time.Time; nil without values
-	Sum      float64
-	Mean     float64
-	Variance float64 // of the population: the mean of the squared distances from the mean
+	Count    int     `json:"count"` // values
+	Min      any     `json:"min"`   // int64, uint64, float64, bool or time.Time; nil without values
+	Max      any     `json:"max"`
+	Sum      float64 `json:"sum"`
+	Mean     float64 `json:"mean"`
+	Variance float64 `json:"variance"` // of the population: the mean of the squared distances from the mean
 }
 
 // A statsNode measures the numbers, or times, of documents.

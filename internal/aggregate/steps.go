@@ -15,8 +15,8 @@ import (
 type scale interface {
 	class() class
 
-	// stepOf returns the step of a value of the class.
-	stepOf(v columns.Value) (int64, error)
+	// StepOf returns the step of a value of the class.
+	StepOf(v columns.Value) (int64, error)
 
 	// next returns the step after one.
 	next(step int64) int64
@@ -55,11 +55,11 @@ func openSteps(f *field, sc scale, docs int64) (*steps, error) {
 			continue
 		}
 		kind := f.columns[i].Kind()
-		from, err := sc.stepOf(m.value(kind, m.lo))
+		from, err := sc.StepOf(m.value(kind, m.lo))
 		if err != nil {
 			return nil, err
 		}
-		to, err := sc.stepOf(m.value(kind, m.hi))
+		to, err := sc.StepOf(m.value(kind, m.hi))
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (s *steps) openSegment(i int, kind columns.Kind) error {
 	if kind == columns.Terms {
 		g.ofOrdinal = make([]uint64, len(m.ofValues))
 		for j, v := range m.ofValues {
-			step, err := s.scale.stepOf(v)
+			step, err := s.scale.StepOf(v)
 			if err != nil {
 				return err
 			}
@@ -128,9 +128,9 @@ func (s *steps) openSegment(i int, kind columns.Kind) error {
 	if s.listed == nil {
 		return nil
 	}
-	// Bounds of scales are exact: they are those of stepOf. Its errors are of values outside lo..hi.
+	// Bounds of scales are exact: they are those of StepOf. Its errors are of values outside lo..hi.
 	stepOf := func(key uint64) int64 {
-		step, _ := s.scale.stepOf(columns.Value{Kind: kind, Key: key})
+		step, _ := s.scale.StepOf(columns.Value{Kind: kind, Key: key})
 		return step
 	}
 	place, _ := slices.BinarySearch(s.listed, stepOf(m.lo))
@@ -218,7 +218,7 @@ func (s *steps) place(segment int, kind columns.Kind, key uint64) (uint64, error
 	case kind == columns.Terms:
 		return g.ofOrdinal[key-m.lo], nil
 	case s.listed == nil:
-		step, err := s.scale.stepOf(columns.Value{Kind: kind, Key: key})
+		step, err := s.scale.StepOf(columns.Value{Kind: kind, Key: key})
 		return uint64(step), err
 	}
 	n := sort.Search(len(g.bounds)-1, func(i int) bool { return g.bounds[i] > key })
@@ -236,7 +236,7 @@ func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 		}
 	case s.listed == nil:
 		for i, k := range keys {
-			step, err := s.scale.stepOf(columns.Value{Kind: kind, Key: k})
+			step, err := s.scale.StepOf(columns.Value{Kind: kind, Key: k})
 			if err != nil {
 				return err
 			}
@@ -265,8 +265,8 @@ func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 	return nil
 }
 
-// stepOf implements scale.
-func (h Histogram) stepOf(v columns.Value) (int64, error) {
+// StepOf implements scale.
+func (h Histogram) StepOf(v columns.Value) (int64, error) {
 	var x float64
 	switch i, isInt := v.In(columns.Int); {
 	case isInt && math.Abs(float64(columns.KeyInt(i))) < 1<<53:

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/cache"
+)
+
+// CheckColumn reports why the values of a field cannot be had by document, if that is so. part names
+// who wants them, in errors.
+func (rw *Rewriter) CheckColumn(part, field string) error {
+	if field == "" {
+		return Errorf(part, "is empty")
+	}
+	for i := range rw.index.Segments() {
+		if c, err := rw.index.Column(i, field); err != nil || c != nil {
+			return err
+		}
+	}
+	f, declared := rw.iv.Schema.Fields[field]
+	if !declared || !f.NoIndex {
+		if err := rw.checkField(part, field); err != nil {
+			return err
+		}
+	}
+	if !declared && rw.hasField(field) && rw.isText(field) {
+		return Errorf(part, "field %q is text, which has no column; one of type keyword that copies it (Field.CopyFrom) has", field)
+	}
+	if rw.allowUnknown && !declared || rw.iv.Schema.HasColumn(field) {
+		return nil
+	}
+	return Errorf(part, "field %q has no column: ask for one by Field.Column or Schema.Columns, and Reindex", field)
+}
+
+// ColumnValue returns a value for comparing with those of a field's column. A text is read as the
+// field's type in the schema says.
+func (rw *Rewriter) ColumnValue(part, field string, x any) (columns.Value, error) {
+	v, err := valueOf(field, x)
+	if err != nil {
+		return columns.Value{}, Errorf(part, "field %q: %#v is not a value", field, x)
+	}
+	if _, declared := rw.iv.Schema.Fields[field]; declared {
+		if v, err = rw.asDeclared(field, v); err != nil {
+			return columns.Value{}, Errorf(part, "field %q: %w", field, err)
+		}
+	}
+	return v.Column(), nil
+}
+
+// FilterSet returns the documents of a segment that pass a filter, as a bitmap that must not be
+// changed; nil stands for none. The index may cache it.
+func FilterSet(ctx context.Context, x Index, c Clause, o *Settings, segment int) ([]uint64, error) {
+	s := shape{filter: []Clause{c}}
+	filter := filterOf(s.filter, nil)
+	text := filter.setText()
+	f := x.Filter(segment, text)
+	if f == nil {
+		set, err := newFilterMaker(ctx, x, s, o).make(segment)
+		if err != nil {
+			return nil, err
+		}
+		f = cache.NewFilter(set, x.Segment(segment).Reader().Docs())
+		x.KeepFilter(segment, text, f)
+	}
+	set, _ := f.Documents()
+	return set, nil
+}
