@@ -76,10 +76,8 @@ func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Resul
 func both(set, filter []uint64, docs uint32) []uint64 {
 	and := make([]uint64, (int(docs)+63)/64)
 	copy(and, filter)
-	if set != nil {
-		for i, w := range set {
-			and[i] &= w
-		}
+	for i, w := range set {
+		and[i] &= w
 	}
 	return and
 }
