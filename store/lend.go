@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -30,8 +31,10 @@ import (
 //
 // A mapped page that cannot be read would end the process. So the pages of a value are read before
 // it is lent (populate), and where the system cannot do that, nothing is lent. The block of the value
-// must pass its checksum. Whatever is strange about a file, Lend only says that it cannot lend: Get
-// reads the value, or says what is wrong.
+// must pass its checksum. Both happen once: a search that comes once lends a dozen values, mostly from
+// pages and blocks that others were lent from, and the system call alone takes longer than finding the
+// value. Whatever is strange about a file, Lend only says that it cannot lend: Get reads the value, or
+// says what is wrong.
 
 // A lender finds values in the mapped tables of one segment.
 type lender struct {
@@ -47,6 +50,30 @@ type mappedTable struct {
 	index       []byte // the block of the index, the upper one if there are two levels
 	levels      int
 	parts       sync.Map // lower blocks of the index, by handle
+	checked     bitmap   // by checkedBytes of the file: a block that begins there has passed its checksum
+	read        bitmap   // by windowBytes: its pages have been read since they were last given back
+}
+
+// checkedBytes is the least size of a block that is noted as checked. So at most one begins in as many
+// bytes of the file.
+const checkedBytes = 1 << 10
+
+// windowBytes is how much of a file is read at least. Linux reads and maps as much around a page anyway.
+const windowBytes = 64 << 10
+
+// A bitmap is a set of numbers that any goroutine may add to.
+type bitmap []atomic.Uint64
+
+// newBitmap returns an empty set of numbers below n.
+func newBitmap(n int) bitmap { return make(bitmap, (n+63)/64) }
+
+func (b bitmap) has(i int) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
+func (b bitmap) add(i int)      { b[i/64].Or(1 << (i % 64)) }
+
+func (b bitmap) clear() {
+	for i := range b {
+		b[i].Store(0)
+	}
 }
 
 // Lend returns the value of a key of a plain table, as it lies in the mapped file, with a capacity
@@ -137,7 +164,7 @@ func (s *Store) mapTable(path string, size int64) *mappedTable {
 	if st, err := f.Stat(); err != nil || st.Size() != size {
 		return nil
 	}
-	t := &mappedTable{s: s}
+	t := &mappedTable{s: s, checked: newBitmap(int(size/checkedBytes) + 1), read: newBitmap(int(size/windowBytes) + 1)}
 	if t.data = mapFile(f, size, t); t.data == nil || !t.openIndex() {
 		return nil
 	}
@@ -257,11 +284,37 @@ func (t *mappedTable) block(h handle) ([]byte, bool) {
 		return nil, false
 	}
 	b := t.data[from : end+trailerBytes]
+	noted := end-from >= checkedBytes
+	if noted && t.checked.has(from/checkedBytes) {
+		return b[: end-from : end-from], true
+	}
 	end -= from
 	if b[end] != 0 || blockSum(b[:end+1]) != binary.LittleEndian.Uint32(b[end+1:]) {
 		return nil, false
 	}
+	if noted {
+		t.checked.add(from / checkedBytes)
+	}
 	return b[:end:end], true
+}
+
+// populate reads the pages of bytes [from, to) of the file, and those around them, unless that has been
+// done since pages were last given back. It returns false if it cannot.
+func (t *mappedTable) populate(from, to int) bool {
+	first, last := from/windowBytes, (to-1)/windowBytes
+	for first <= last && t.read.has(first) {
+		first++
+	}
+	if first > last {
+		return true
+	}
+	if !t.readPages(first*windowBytes, min((last+1)*windowBytes, len(t.data))) {
+		return t.readPages(from, to) // the fault may be beside
+	}
+	for ; first <= last; first++ {
+		t.read.add(first)
+	}
+	return true
 }
 
 var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)

@@ -22,14 +22,11 @@ func mapFile(f *os.File, size int64, t *mappedTable) []byte {
 
 var pageBytes = os.Getpagesize()
 
-// faultAround is how much Linux maps around a page that is in its cache, unless told otherwise. All of
-// that is memory of the process.
-const faultAround = 64 << 10
-
-// populate reads the pages of bytes [from, to) of the file. It returns false if it cannot, be it that
-// the disk fails or that Linux is older than 5.14.
-func (t *mappedTable) populate(from, to int) bool {
-	t.s.lent.count((to+faultAround-1)&^(faultAround-1) - from&^(faultAround-1))
+// readPages reads the pages of bytes [from, to) of the file. It returns false if it cannot, be it that
+// the disk fails or that Linux is older than 5.14. Linux maps windowBytes around a page that is in its
+// cache, unless told otherwise, and all of that is memory of the process.
+func (t *mappedTable) readPages(from, to int) bool {
+	t.s.lent.count((to+windowBytes-1)&^(windowBytes-1) - from&^(windowBytes-1))
 	err := unix.Madvise(t.data[from&^(pageBytes-1):to], unix.MADV_POPULATE_READ)
 	runtime.KeepAlive(t)
 	return err == nil
@@ -37,6 +34,7 @@ func (t *mappedTable) populate(from, to int) bool {
 
 // giveBack makes the pages of the file no memory of the process. They come back when they are read.
 func (t *mappedTable) giveBack() {
+	t.read.clear()
 	_ = unix.Madvise(t.data, unix.MADV_DONTNEED)
 	runtime.KeepAlive(t) // or else this could be the memory of somebody else by now
 }

@@ -138,6 +138,33 @@ func TestLentPages(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
+// TestLendAgain checks that what has been lent once is lent again without reading pages, until these have
+// been given back, and is the same before and after.
+func TestLendAgain(t *testing.T) {
+	s, _, number, values := lendingStore(t, 256<<10)
+	r := s.Segment(number)
+	lend := func() (read int64) {
+		before := s.lent.bytes.Load()
+		for key, want := range values {
+			if got, ok := r.Lend([]byte(key)); ok && !bytes.Equal(got, want) {
+				t.Fatalf("key %x has %d bytes, want %d", key, len(got), len(want))
+			}
+		}
+		return s.lent.bytes.Load() - before
+	}
+	first := lend()
+	if again := lend(); first == 0 || again != 0 {
+		t.Errorf("read %d bytes, then %d", first, again)
+	}
+	for _, table := range r.lender.tables {
+		table.giveBack()
+	}
+	if again := lend(); again == 0 {
+		t.Error("read no page after they had been given back")
+	}
+	runtime.KeepAlive(r)
+}
+
 // residentFile is how much of the mapped tables of a directory belongs to the process.
 func residentFile(t *testing.T, dir string) (bytes int) {
 	dir, err := filepath.EvalSymlinks(dir)
