@@ -99,9 +99,10 @@ type Union struct {
 	Set   []uint64 // by document of the segment
 	Terms int      // how many were added
 
-	// Long receives the terms of stored lists of more than a block. Their documents are left to the
-	// caller, who can cache such lists.
-	Long func(term []byte)
+	// Opened, if it is not nil, returns the list of a term if the caller has it open, else nil. It is
+	// asked for stored lists of more than a block. A list that Add opens itself is not kept: most serve
+	// no other query, and opening one from its row takes less than a cache for it.
+	Opened func(term []byte) *postings.List
 
 	scan postings.Scan
 }
@@ -111,8 +112,7 @@ func (u *Union) Add(m *Match) error {
 	u.Terms++
 	if m.disk != nil {
 		if len(m.value) > 0 && m.value[0]&longEntry != 0 {
-			u.Long(m.Term)
-			return nil
+			return u.addLong(m)
 		}
 		last, err := u.scan.ResetShort(m.value, nil)
 		if err == nil && last >= m.disk.meta.docs {
@@ -131,9 +131,23 @@ func (u *Union) Add(m *Match) error {
 	return u.read()
 }
 
-// AddList adds the documents of a list whose term Long has received. It makes no rows of blocks that
-// have none: most of these lists serve no other query.
-func (u *Union) AddList(l *postings.List) error {
+// addLong adds the documents of a stored list of more than a block.
+func (u *Union) addLong(m *Match) error {
+	var l *postings.List
+	if u.Opened != nil {
+		l = u.Opened(m.Term)
+	}
+	if l == nil {
+		var err error
+		if l, err = m.disk.openList(m.key, m.value, nil); err != nil {
+			return err
+		}
+	}
+	return m.disk.at(u.addList(l), m.key)
+}
+
+// addList adds the documents of a stored list. It makes no rows of blocks that have none.
+func (u *Union) addList(l *postings.List) error {
 	if words := l.Bitmap(); words != nil {
 		for i, word := range words[:min(len(words), len(u.Set))] {
 			u.Set[i] |= word

@@ -188,6 +188,23 @@ func (c *Lists) Get(key Key, open func() (*postings.List, error)) (*List, error)
 	return e, nil
 }
 
+// Find returns the list of a term of a sealed segment if it is cached, else nil.
+func (c *Lists) Find(segment uint64, field string, term []byte) *List {
+	key := Key{Segment: segment, Field: field, Term: string(term)}
+	hash := c.hash(key)
+	s := c.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(hash, key)
+	if e == nil || e.Postings == nil {
+		return nil
+	}
+	s.hits++
+	s.hitBytes += e.size.Load()
+	s.touch(e)
+	return e
+}
+
 // keep returns the key with strings that may stay: those of the list of another segment if there is
 // one, otherwise copies. The caller's may be slices of a long text.
 func (s *listShard) keep(hash uint64, key Key) Key {

@@ -167,6 +167,12 @@ func (m *Multi) List(i int, field, term string) (*cache.List, error) {
 	return l, m.named(i, err)
 }
 
+// Cached implements plan.Index.
+func (m *Multi) Cached(i int, field string, term []byte) *cache.List {
+	v, number := m.of(i)
+	return v.Cached(number, field, term)
+}
+
 // Lists implements plan.Index.
 func (m *Multi) Lists(field, term string, into []*cache.List, step int, later bool) (inLast int, err error) {
 	for i, v := range m.views {

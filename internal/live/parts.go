@@ -136,6 +136,11 @@ func (v *View) List(i int, field, term string) (*cache.List, error) {
 	})
 }
 
+// Cached implements plan.Index.
+func (v *View) Cached(i int, field string, term []byte) *cache.List {
+	return v.ix.lists.Find(v.places[i].Segment, field, term)
+}
+
 // noList is the list of a term that a tail lacks.
 var noList cache.List
 

@@ -184,6 +184,9 @@ func (s oneSegment) Segment(int) Segment { return s.Index.Segment(s.number) }
 func (s oneSegment) List(_ int, field, term string) (*cache.List, error) {
 	return s.Index.List(s.number, field, term)
 }
+func (s oneSegment) Cached(_ int, field string, term []byte) *cache.List {
+	return s.Index.Cached(s.number, field, term)
+}
 func (s oneSegment) Lists(field, term string, into []*cache.List, _ int, _ bool) (postings int, err error) {
 	into[0], err = s.Index.List(s.number, field, term)
 	return 0, err

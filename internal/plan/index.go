@@ -36,6 +36,9 @@ type Index interface {
 	// List opens the list of a term in a segment. List.Postings is nil if the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)
 
+	// Cached returns the list of a term of a sealed segment if it is open, else nil.
+	Cached(segment int, field string, term []byte) *cache.List
+
 	// Lists opens the lists of a term in all segments: into[i*step] becomes that of segment i. With
 	// later it may leave out that of the last segment. It then returns how many postings that has.
 	Lists(field, term string, into []*cache.List, step int, later bool) (postings int, err error)

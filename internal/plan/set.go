@@ -10,6 +10,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/dictionary"
+	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -48,46 +49,25 @@ func (s *termPattern) appendText(to []byte) []byte {
 	return appendText(to, s.text)
 }
 
-// longTogether is how many long lists are united before the cache is told, which may then drop some.
-const longTogether = 64
-
 func (s *termPattern) documents(m *filterMaker, number int, set []uint64) (terms int, err error) {
 	u := segment.Union{Set: set}
-	var long []string
-	u.Long = func(term []byte) { long = append(long, string(term)) }
-	if err := m.index.Matching(number, s.field, s.Pattern, u.Add); err != nil {
-		return 0, err
-	}
-	for len(long) > 0 {
-		n := min(len(long), longTogether)
-		if err := s.addLists(m, number, long[:n], &u); err != nil {
-			return 0, err
+	var cached []*cache.List
+	u.Opened = func(term []byte) *postings.List {
+		l := m.index.Cached(number, s.field, term)
+		if l == nil {
+			return nil
 		}
-		long = long[n:]
+		cached = append(cached, l)
+		return l.Postings
 	}
-	return u.Terms, nil
-}
-
-// addLists adds the documents of long lists.
-func (s *termPattern) addLists(m *filterMaker, number int, terms []string, u *segment.Union) error {
-	if err := m.ctx.Err(); err != nil {
-		return err
-	}
-	lists := make([]*cache.List, 0, len(terms))
-	defer func() { m.index.Settle(number, number+1, lists) }()
-	for _, term := range terms {
-		l, err := m.index.List(number, s.field, term)
-		if err != nil {
+	err = m.index.Matching(number, s.field, s.Pattern, func(t *segment.Match) error {
+		if err := m.ctx.Err(); err != nil {
 			return err
 		}
-		if lists = append(lists, l); l.Postings == nil {
-			continue
-		}
-		if err := u.AddList(l.Postings); err != nil {
-			return m.index.Segment(number).At(err)
-		}
-	}
-	return nil
+		return u.Add(t)
+	})
+	m.index.Settle(number, number+1, cached)
+	return u.Terms, err
 }
 
 func (s *termPattern) String() string { return fmt.Sprintf("%s:%s(%q)", s.field, s.kind, s.text) }
