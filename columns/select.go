@@ -1,5 +1,7 @@
 package columns
 
+import "slices"
+
 // A Selection has keys of documents of a tile, in the order of documents. It is used again and again.
 type Selection struct {
 	Docs []uint16 // for each key, its document within the tile
@@ -107,7 +109,8 @@ func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) 
 		d.count(set, base, counts)
 		return nil
 	}
-	var room [TileDocs]uint32
+	d.places = slices.Grow(d.places[:0], TileDocs)
+	room := (*[TileDocs]uint32)(d.places[:TileDocs])
 	places := room[:t.values]
 	counts = counts[t.least-base:]
 	n := int(t.values) // documents that count

@@ -42,6 +42,17 @@ func (x *index) row(owner uint32) []uint32 {
 	return x.rows[owner]
 }
 
+// adopt takes a row as that of an owner who has no cells yet, if there is memory for it.
+func (x *index) adopt(owner uint32, row []uint32) bool {
+	if x.inRows+4*int64(x.span) > x.most || x.hashed.n > 0 || int(owner) < len(x.rows) && x.rows[owner] != nil {
+		return false
+	}
+	x.rows = grow(x.rows, owner)
+	x.rows[owner] = row
+	x.inRows += 4 * int64(x.span)
+	return true
+}
+
 // cell returns a cell. The caller must leave it above 0, before it asks for another.
 func (x *index) cell(owner uint32, key uint64) *uint32 {
 	if int(owner) < len(x.rows) {

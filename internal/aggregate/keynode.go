@@ -22,7 +22,8 @@ type keyNode struct {
 	missing []uint32 // by owner
 	out     input    // for subs: scratch
 
-	found *grouped // for results
+	found   *grouped // for results
+	numbers []int    // of buckets by owner, for those of Cardinality
 }
 
 // nestedSpan is the greatest number of keys for which an owner that is not the only one gets a row.
@@ -143,25 +144,21 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 	if zone.Least < n.lo || zone.Greatest > n.hi {
 		return false, nil
 	}
-	key, same := zone.Least-n.first, zone.Least == zone.Greatest
+	key, last := zone.Least-n.first, zone.Greatest-n.first
 	if n.steps != nil {
 		kind := n.column.Kind()
 		if key, err = n.steps.place(n.state.segment, kind, zone.Least); err != nil {
 			return false, err
 		}
-		if !same {
-			last, err := n.steps.place(n.state.segment, kind, zone.Greatest)
-			if err != nil {
-				return false, err
-			}
-			same = key == last
+		if last, err = n.steps.place(n.state.segment, kind, zone.Greatest); err != nil {
+			return false, err
 		}
 	}
-	if same {
+	if key == last {
 		return true, n.addAll(in, key, zone)
 	}
 	if n.steps != nil || len(n.subs) > 0 {
-		return false, nil
+		return n.bySets(in, zone, key, last)
 	}
 	row := n.index.row(in.owner)
 	if row == nil {
@@ -182,6 +179,53 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 	return true, n.column.Count(in.tile, in.whole(), n.first, row)
 }
 
+// fewBuckets is how many buckets of a tile are made as sets: about the number of comparisons of all
+// values that takes as long as looking at each. Values that rise with the documents are not compared.
+const fewBuckets, fewRising = 4, 64
+
+// bySets adds a set of documents whose keys are first..last, a set for each key, if these are few.
+func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (done bool, err error) {
+	most := uint64(fewBuckets)
+	if zone.Rising {
+		most = fewRising
+	}
+	if last-first >= most || n.steps != nil && (n.steps.listed == nil || n.column.Kind() == columns.Terms) {
+		return false, nil
+	}
+	if zone.Docs < count(in.all) {
+		var have tileSet
+		if _, err := n.column.Have(in.tile, &have); err != nil {
+			return false, err
+		}
+		lacking := in.n
+		for i, w := range in.set {
+			lacking -= bits.OnesCount64(w & have[i])
+		}
+		n.miss(in.owner, lacking)
+	}
+	for key := first; ; key++ {
+		lo, hi := key+n.first, key+n.first
+		if n.steps != nil {
+			lo, hi = n.steps.keysOf(n.state.segment, key)
+		}
+		var set tileSet
+		if _, err := n.column.RangeTile(in.tile, lo, hi, &set); err != nil {
+			return false, err
+		}
+		for i, w := range in.set {
+			set[i] &= w
+		}
+		if docs := count(&set); docs > 0 {
+			if err := n.addSet(in, key, &set, docs); err != nil {
+				return false, err
+			}
+		}
+		if key == last {
+			return true, nil
+		}
+	}
+}
+
 // addAll adds a set of documents whose values all have one key.
 func (n *keyNode) addAll(in *input, key uint64, zone *columns.Zone) error {
 	set, docs := in.set, in.n
@@ -199,6 +243,11 @@ func (n *keyNode) addAll(in *input, key uint64, zone *columns.Zone) error {
 	if docs == 0 {
 		return nil
 	}
+	return n.addSet(in, key, set, docs)
+}
+
+// addSet adds a set of documents, which is not empty, to a bucket.
+func (n *keyNode) addSet(in *input, key uint64, set *tileSet, docs int) error {
 	cell := n.index.cell(in.owner, key)
 	if len(n.subs) == 0 {
 		*cell += uint32(docs)
@@ -371,6 +420,9 @@ func (n *keyNode) mergeRows(f *keyNode, owners []uint32) bool {
 	}
 	for owner, from := range f.index.rows {
 		if from == nil {
+			continue
+		}
+		if n.index.adopt(owners[owner], from) {
 			continue
 		}
 		row := n.index.row(owners[owner])

@@ -15,7 +15,7 @@ import (
 type percentilesNode struct {
 	base
 	percents []float64
-	keys     [][]uint64        // by owner
+	keys     []keyList         // by owner
 	parts    [][][]uint64      // by owner, in the state of the run: keys of a goroutine in a segment
 	values   [][]columns.Value // by owner, in the state of the run, if segments have different kinds
 	held     int64             // bytes of keys, parts or values
@@ -41,7 +41,7 @@ func (n *percentilesNode) collect(in *input) error {
 	all := zone.Least >= m.lo && zone.Greatest <= m.hi
 	if in.set != nil && all {
 		n.keys = grow(n.keys, in.owner)
-		n.keys[in.owner] = append(n.keys[in.owner], e.keys...)
+		n.keys[in.owner].add(e.keys)
 		return nil
 	}
 	for i, key := range e.keys {
@@ -53,9 +53,32 @@ func (n *percentilesNode) collect(in *input) error {
 			owner = e.owners[i]
 		}
 		n.keys = grow(n.keys, owner)
-		n.keys[owner] = append(n.keys[owner], key)
+		e.keys[0] = key // which is read already
+		n.keys[owner].add(e.keys[:1])
 	}
 	return nil
+}
+
+// A keyList is many keys. Long lists are in parts, so that they need not be copied to grow.
+type keyList struct {
+	full [][]uint64
+	last []uint64
+}
+
+const partKeys = 16 << 10
+
+func (l *keyList) add(keys []uint64) {
+	if len(l.last)+len(keys) > cap(l.last) && cap(l.last) >= partKeys {
+		l.full, l.last = append(l.full, l.last), make([]uint64, 0, partKeys)
+	}
+	l.last = append(l.last, keys...)
+}
+
+func (l *keyList) parts() [][]uint64 {
+	if len(l.last) == 0 {
+		return l.full
+	}
+	return append(l.full, l.last)
 }
 
 // mixed reports whether keys of segments do not compare.
@@ -64,22 +87,25 @@ func (n *percentilesNode) mixed() bool { return n.field.interned }
 func (n *percentilesNode) merge(from node, owners []uint32) error {
 	f := from.(*percentilesNode)
 	n.held += f.held
-	for i, keys := range f.keys {
-		if len(keys) == 0 {
+	for i := range f.keys {
+		parts := f.keys[i].parts()
+		if len(parts) == 0 {
 			continue
 		}
 		owner := owners[i]
 		if !n.mixed() {
 			n.parts = grow(n.parts, owner)
-			n.parts[owner] = append(n.parts[owner], keys)
+			n.parts[owner] = append(n.parts[owner], parts...)
 			continue
 		}
 		n.values = grow(n.values, owner)
 		m, kind := &n.nums.segments[f.state.segment], f.column.Kind()
-		for _, key := range keys {
-			n.values[owner] = append(n.values[owner], m.value(kind, key))
+		for _, keys := range parts {
+			for _, key := range keys {
+				n.values[owner] = append(n.values[owner], m.value(kind, key))
+			}
+			n.held += (valueBytes - 8) * int64(len(keys))
 		}
-		n.held += (valueBytes - 8) * int64(len(keys))
 	}
 	return nil
 }
@@ -155,7 +181,7 @@ func (n *percentilesNode) metric(owner uint32, m Metric) (float64, bool) {
 }
 
 func (n *percentilesNode) bytes() int64 {
-	return n.held + 24*int64(cap(n.keys)+cap(n.parts)+cap(n.values))
+	return n.held + 48*int64(cap(n.keys)) + 24*int64(cap(n.parts)+cap(n.values))
 }
 func (n *percentilesNode) heaviest() (string, int64) { return n.heaviestOf(n.bytes()) }
 

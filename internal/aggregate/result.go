@@ -57,7 +57,29 @@ func (g *grouped) of(owner uint32) []foundBucket {
 	return g.buckets[g.starts[owner]:g.starts[owner+1]]
 }
 
+// distinct returns the number of buckets of an owner, for Cardinality.
+func (n *keyNode) distinct(owner uint32) int {
+	if n.numbers == nil {
+		n.numbers = []int{}
+		n.index.each(func(owner uint32, _ uint64, _ uint32) {
+			n.numbers = grow(n.numbers, owner)
+			n.numbers[owner]++
+		})
+	}
+	if int(owner) >= len(n.numbers) {
+		return 0
+	}
+	return n.numbers[owner]
+}
+
 func (n *keyNode) result(owner uint32) (*Result, error) {
+	if _, ok := n.Of.(Cardinality); ok {
+		r := &Result{Distinct: n.distinct(owner)}
+		if int(owner) < len(n.missing) {
+			r.Missing = int(n.missing[owner])
+		}
+		return r, nil
+	}
 	found := n.group().of(owner)
 	r := &Result{Distinct: len(found)}
 	if int(owner) < len(n.missing) {
@@ -87,16 +109,15 @@ func (n *keyNode) terms(r *Result, found []foundBucket, k Terms) error {
 	sum := 0
 	better := func(a, b foundBucket) int { return n.compare(k.Order, &a, &b) }
 	var best []foundBucket
-	room := min(len(found), 2*k.Size+64)
+	room, full := 2*k.Size+64, false
 	for _, b := range found {
 		sum += int(b.count)
-		if int(b.count) < k.MinCount {
+		if int(b.count) < k.MinCount || full && better(best[k.Size-1], b) < 0 {
 			continue
 		}
-		best = append(best, b)
-		if len(best) == room && room > k.Size {
+		if best = append(best, b); len(best) == room {
 			slices.SortFunc(best, better)
-			best = best[:min(len(best), k.Size)]
+			best, full = best[:k.Size], true
 		}
 	}
 	slices.SortFunc(best, better)
@@ -208,5 +229,5 @@ func (n *keyNode) metric(owner uint32, _ Metric) (float64, bool) {
 	if _, ok := n.Of.(Cardinality); !ok {
 		return 0, false
 	}
-	return float64(len(n.group().of(owner))), true
+	return float64(n.distinct(owner)), true
 }

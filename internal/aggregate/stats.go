@@ -47,6 +47,10 @@ func (n *statsNode) collect(in *input) error {
 		return err
 	}
 	kind := n.column.Kind()
+	if zone, _ := n.column.Zone(in.tile); kind == columns.Int && in.set != nil && len(e.keys) > 0 && isSmall(zone.Least) && isSmall(zone.Greatest) {
+		n.addSmall(in.owner, e.keys)
+		return nil
+	}
 	for i, key := range e.keys {
 		if key < m.lo || key > m.hi {
 			continue
@@ -71,6 +75,35 @@ func (n *statsNode) collect(in *input) error {
 		s.total.add(kind, key)
 	}
 	return nil
+}
+
+// isSmall reports whether the key of an integer is one of those whose squares can be added many times.
+func isSmall(key uint64) bool {
+	i := columns.KeyInt(key)
+	return -1<<24 < i && i < 1<<24
+}
+
+// addSmall adds small integers of one owner, of which sums of some are kept in 64 bits.
+func (n *statsNode) addSmall(owner uint32, keys []uint64) {
+	n.measures = grow(n.measures, owner)
+	s := &n.measures[owner]
+	if s.n == 0 {
+		s.least, s.most = keys[0], keys[0]
+	}
+	s.n += int64(len(keys))
+	for len(keys) > 0 {
+		some := keys[:min(len(keys), 1<<12)]
+		keys = keys[len(some):]
+		sum, squares, least, most := int64(0), int64(0), s.least, s.most
+		for _, key := range some {
+			i := columns.KeyInt(key)
+			sum += i
+			squares += i * i
+			least, most = min(least, key), max(most, key)
+		}
+		s.least, s.most = least, most
+		s.total.addSums(sum, uint64(squares))
+	}
 }
 
 // addValue adds the value of a term.

@@ -100,10 +100,12 @@ func (s *steps) span() uint64 { return uint64(len(s.listed)) }
 type segmentSteps struct {
 	from   uint32   // place of the first step
 	bounds []uint64 // first keys of the steps after it, and one above all keys
-	// cells has, for each cell of 1<<shift keys from lo on, the number of bounds up to its first.
-	cells  []uint32
-	shift  uint
-	simple bool // no cell has more than one bound behind its first key, and no key is the greatest of all
+	// cells has, for each cell of 1<<shift keys from low to high, the number of bounds up to its first.
+	// Only the keys around bounds have cells: those of small fractions are many.
+	cells     []uint32
+	shift     uint
+	low, high uint64
+	simple    bool // no cell has more than one bound behind its first key, and no key is the greatest of all
 
 	ofOrdinal []uint64 // of kind Terms: keys of buckets of lo..hi
 }
@@ -141,7 +143,7 @@ func (s *steps) openSegment(i int, kind columns.Kind) error {
 		low = firstKey(stepOf, step, low, m.hi, s.scale.first(kind, step))
 		g.bounds = append(g.bounds, low)
 	}
-	g.makeCells(m.lo, m.hi)
+	g.makeCells(m.hi)
 	return nil
 }
 
@@ -188,14 +190,17 @@ func firstKey(stepOf func(uint64) int64, step int64, low, high, guess uint64) ui
 // cellsPerBound is how many cells there are for each bound, about.
 const cellsPerBound = 8
 
-func (g *segmentSteps) makeCells(lo, hi uint64) {
+func (g *segmentSteps) makeCells(hi uint64) {
+	if len(g.bounds) > 0 {
+		g.low, g.high = g.bounds[0]-1, g.bounds[len(g.bounds)-1]
+	}
 	most := uint64(max(64, cellsPerBound*len(g.bounds)))
-	g.shift = uint(max(0, bits.Len64(hi-lo)-bits.Len64(most)))
-	g.cells = make([]uint32, (hi-lo)>>g.shift+1)
+	g.shift = uint(max(0, bits.Len64(g.high-g.low)-bits.Len64(most)))
+	g.cells = make([]uint32, (g.high-g.low)>>g.shift+1)
 	g.simple = hi < math.MaxUint64
 	at, before := 0, 0
 	for i := range g.cells {
-		first := lo + uint64(i)<<g.shift
+		first := g.low + uint64(i)<<g.shift
 		for at < len(g.bounds) && g.bounds[at] <= first {
 			at++
 		}
@@ -225,14 +230,28 @@ func (s *steps) place(segment int, kind columns.Kind, key uint64) (uint64, error
 	return uint64(g.from) + uint64(n), nil
 }
 
+// keysOf returns the first and the last key of a listed step, of a kind other than Terms.
+func (s *steps) keysOf(segment int, place uint64) (lo, hi uint64) {
+	g, m := &s.segments[segment], &s.measure.segments[segment]
+	i := int(place) - int(g.from)
+	lo, hi = m.lo, m.hi
+	if i > 0 {
+		lo = g.bounds[i-1]
+	}
+	if i < len(g.bounds)-1 {
+		hi = g.bounds[i] - 1
+	}
+	return lo, hi
+}
+
 // places replaces keys, all in lo..hi, by those of their buckets.
 func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 	g, m := &s.segments[segment], &s.measure.segments[segment]
-	lo, shift, from := m.lo, g.shift&63, uint64(g.from)
+	low, high, shift, from := g.low, g.high, g.shift&63, uint64(g.from)
 	switch {
 	case kind == columns.Terms:
 		for i, k := range keys {
-			keys[i] = g.ofOrdinal[k-lo]
+			keys[i] = g.ofOrdinal[k-m.lo]
 		}
 	case s.listed == nil:
 		for i, k := range keys {
@@ -248,14 +267,14 @@ func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 		}
 	case g.simple:
 		for i, k := range keys {
-			at := g.cells[(k-lo)>>shift]
+			at := g.cells[(min(max(k, low), high)-low)>>shift]
 			_, below := bits.Sub64(k, g.bounds[at], 0)
 			keys[i] = from + uint64(at) + 1 - below
 		}
 	default:
 		last := uint32(len(g.bounds) - 1)
 		for i, k := range keys {
-			at := g.cells[(k-lo)>>shift]
+			at := g.cells[(min(max(k, low), high)-low)>>shift]
 			for at < last && k >= g.bounds[at] {
 				at++
 			}

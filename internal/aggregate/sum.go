@@ -46,6 +46,16 @@ func (t *total) addInt(v uint64, negative bool) {
 	t.squares[2] += carry
 }
 
+// addSums adds a sum of integers and that of their squares.
+func (t *total) addSums(sum int64, squares uint64) {
+	var carry uint64
+	t.low, carry = bits.Add64(t.low, uint64(sum), 0)
+	t.high += sum>>63 + int64(carry)
+	t.squares[0], carry = bits.Add64(t.squares[0], squares, 0)
+	t.squares[1], carry = bits.Add64(t.squares[1], 0, carry)
+	t.squares[2] += carry
+}
+
 func (t *total) addFloat(v float64) {
 	if v-v != 0 {
 		t.special += v
