@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/language"
 )
@@ -20,7 +21,8 @@ type compiler struct {
 	schema   *document.Schema // nil if unknown
 	analyzer func(name string) (analysis.Analyzer, error)
 	text     string
-	clauses  int // those of the text, and of its JSON so far
+	clauses  int            // those of the text, and of its JSON so far
+	zone     *time.Location // of dates without an offset; nil for UTC
 }
 
 // A place is where in the query a node stands.
@@ -421,7 +423,7 @@ func (c *compiler) valueOf(field, text string) (any, error) {
 		}
 		return nil, fmt.Errorf("field %q has numbers, and %q is none", field, text)
 	case FieldDate:
-		if v, ok := timeOf(text); ok {
+		if v, ok := c.timeOf(text); ok {
 			return v, nil
 		}
 		return nil, fmt.Errorf("field %q has dates such as 2024-01-05 or 2024-01-05T10:00:00Z, and %q is none", field, text)
@@ -471,16 +473,54 @@ func timeOf(text string) (any, bool) {
 	return nil, false
 }
 
+// timeOf is timeOf in the time zone of the options.
+func (c *compiler) timeOf(text string) (any, bool) {
+	if c.zone != nil && len(text) >= len(time.DateOnly) {
+		if t, err := datemath.ParseDate(text, c.zone); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return timeOf(text)
+}
+
+// isRelative reports whether a text is a date that is relative to now, or one with steps behind it.
+func isRelative(text string) bool {
+	if !datemath.Is(text) {
+		return false
+	}
+	_, err := datemath.Parse(text, time.Unix(0, 0), time.UTC, false)
+	return err == nil
+}
+
+// relative returns the error of a text that begins as a relative date in a field, if that may have dates
+// and the options admit them; is says whether the text is to be taken for one.
+func (c *compiler) relative(field, text string) (is bool, err error) {
+	t, known := c.typeOf(field)
+	if !datemath.Is(text) || c.o.Without&SyntaxRanges != 0 || known && t != FieldDate {
+		return false, nil
+	}
+	_, err = datemath.Parse(text, time.Unix(0, 0), time.UTC, false)
+	return known || err == nil, err
+}
+
 // between returns the query of a range in a field, or the offset of the bound that is wrong.
 func (c *compiler) between(b language.Bounds, field string) (Query, int, error) {
 	t, known := c.typeOf(field)
 	bounds := [2]language.Bound{b.From, b.To}
 	var values [2]any
-	texts := false
+	texts, zone := false, ""
 	for i, end := range bounds {
-		switch {
-		case end.Open:
+		if end.Open {
 			continue
+		}
+		if is, err := c.relative(field, end.Text); is && (known || !end.Quoted || b.OneSided) {
+			if err != nil {
+				return nil, end.Start, err
+			}
+			values[i], zone = end.Text, c.o.TimeZone
+			continue
+		}
+		switch {
 		case known && t == FieldBool:
 			return nil, end.Start, fmt.Errorf("field %q is true or false, which have no order", field)
 		case known:
@@ -492,7 +532,7 @@ func (c *compiler) between(b language.Bounds, field string) (Query, int, error) 
 		case end.Quoted && !b.OneSided:
 			values[i] = end.Text
 		case end.Quoted:
-			if v, ok := timeOf(end.Text); ok {
+			if v, ok := c.timeOf(end.Text); ok {
 				values[i] = v
 			} else if c.o.Without&SyntaxRanges != 0 {
 				return nil, end.Start, fmt.Errorf("%q is not a date", end.Text)
@@ -511,7 +551,7 @@ func (c *compiler) between(b language.Bounds, field string) (Query, int, error) 
 		}
 	}
 	if !texts && (values[0] != nil || values[1] != nil) {
-		return Range{field, values[0], values[1], b.ExcludeFrom, b.IncludeTo}, bounds[0].Start, nil
+		return Range{field, values[0], values[1], b.ExcludeFrom, b.IncludeTo, zone}, bounds[0].Start, nil
 	}
 	if values[1] != nil && b.To.Text == "" {
 		return nil, b.To.Start, errors.New("the end of the range is empty")

@@ -733,7 +733,7 @@ func (r modelQueries) pattern() Query {
 	switch r.IntN(8) {
 	case 7:
 		bounds := []any{nil, r.IntN(9), float64(r.IntN(9)) / 4}
-		q := Range{[]string{"num", "rank"}[r.IntN(2)], bounds[r.IntN(3)], bounds[1+r.IntN(2)], r.IntN(2) == 0, r.IntN(2) == 0}
+		q := Range{[]string{"num", "rank"}[r.IntN(2)], bounds[r.IntN(3)], bounds[1+r.IntN(2)], r.IntN(2) == 0, r.IntN(2) == 0, ""}
 		if r.IntN(4) == 0 {
 			q.From, q.To = q.To, nil
 		}

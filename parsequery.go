@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/language"
 	"github.com/riffle-search/riffle/internal/plan"
@@ -62,6 +63,10 @@ type ParseOptions struct {
 	// Raw leaves prefixes, patterns, expressions and ranges of texts as they are, as bleve does.
 	// Otherwise they are normalized as the words of their field are: see Prefix.
 	Raw bool
+
+	// TimeZone is that of relative dates, and of others without an offset: Europe/Berlin or +02:00, for
+	// example. The default is UTC.
+	TimeZone string
 
 	// Without are additions to switch off. With SyntaxAdditions the language is bleve's.
 	Without Syntax
@@ -144,6 +149,12 @@ func newCompiler(o *ParseOptions) (*compiler, error) {
 			*b.value = b.preset
 		}
 	}
+	if c.o.TimeZone != "" {
+		var err error
+		if c.zone, err = datemath.Zone(c.o.TimeZone); err != nil {
+			return nil, plan.Errorf("ParseOptions.TimeZone", "%w", err)
+		}
+	}
 	if c.o.Mode != ModeOr && c.o.Mode != ModeAnd {
 		return nil, plan.Errorf("ParseOptions.Mode", "must be ModeOr or ModeAnd, not %d", c.o.Mode)
 	}
@@ -192,7 +203,7 @@ func (c *compiler) excluded(name string) (reason, hint string) {
 	}
 	f, declared := c.schema.Fields[name]
 	switch {
-	case declared && f.NoIndex:
+	case declared && f.NoIndex && !c.schema.HasColumn(name):
 		return fmt.Sprintf("field %q is not indexed, so it cannot be searched", document.ShortName(name)), ""
 	case declared || c.schema.Dynamic == DynamicIndex:
 		return "", ""

@@ -33,7 +33,7 @@ func TestParseQuery(t *testing.T) {
 		{"", IDs{}},
 		{"whale", title("whale")},
 		{`title:"moby dick" +year:>=1850 -whal*`, Bool{
-			Must: []Query{Range{"year", int64(1850), nil, false, false}}, Should: []Query{moby}, MustNot: []Query{Prefix{"title", "whal", false}}}},
+			Must: []Query{Range{"year", int64(1850), nil, false, false, ""}}, Should: []Query{moby}, MustNot: []Query{Prefix{"title", "whal", false}}}},
 		{"white whale", Bool{Should: []Query{title("white"), title("whale")}}},
 		{"+body:the +body:house", Bool{Must: []Query{Match{Field: "body", Text: "house"}}}},
 		{"body:the -body:of", IDs{}},
@@ -58,9 +58,9 @@ func TestParseQuery(t *testing.T) {
 		{`"moby dick"~2^4`, Boost{Phrase{Field: "title", Text: "moby dick", Slop: 2}, 4}},
 		{"year:1850", Match{Field: "year", Text: "1850"}},
 		{"year:-5", Match{Field: "year", Text: "-5"}},
-		{"year:<1900 tag:>m", Bool{Should: []Query{Range{"year", nil, int64(1900), false, false}, TermRange{"tag", "m", "", true, false, false}}}},
-		{`seen:>"2006-01-02" seen:<=2006-02-03`, Bool{Should: []Query{Range{"seen", day(2006, 1, 2), nil, true, false}, Range{"seen", nil, day(2006, 2, 3), false, true}}}},
-		{"year:[1850 TO 1900}", Range{"year", int64(1850), int64(1900), false, false}},
+		{"year:<1900 tag:>m", Bool{Should: []Query{Range{"year", nil, int64(1900), false, false, ""}, TermRange{"tag", "m", "", true, false, false}}}},
+		{`seen:>"2006-01-02" seen:<=2006-02-03`, Bool{Should: []Query{Range{"seen", day(2006, 1, 2), nil, true, false, ""}, Range{"seen", nil, day(2006, 2, 3), false, true, ""}}}},
+		{"year:[1850 TO 1900}", Range{"year", int64(1850), int64(1900), false, false, ""}},
 		{"tag:{a TO *]", TermRange{"tag", "a", "", true, true, false}},
 		{`tag:["a b" TO c]`, TermRange{"tag", "a b", "c", false, true, false}},
 		{"year:=1850", Term{"year", int64(1850)}},
@@ -207,7 +207,7 @@ func (r modelQueries) odd(depth int) Query {
 		case 9:
 			q = TermRange{field(), text(), text(), yes(), yes(), yes()}
 		case 10:
-			q = Range{field(), number(), number(), yes(), yes()}
+			q = Range{field(), number(), number(), yes(), yes(), ""}
 		case 11:
 			q = Exists{field()}
 		case 12:
@@ -397,17 +397,17 @@ func TestRange(t *testing.T) {
 		q    Query
 		want string
 	}{
-		{Range{"n", 1, 2, false, false}, "1"},
-		{Range{"n", 1, 2.5, true, true}, "2"},
-		{Range{"n", -10, 0, false, false}, "2"},
-		{Range{"n", 1<<60 - 1, nil, true, false}, "3"},
-		{Range{"n", nil, 1e300, false, false}, "1 2 3"},
-		{Range{"n", 5, 3, false, true}, ""},
-		{Range{"text", 0, 9, false, true}, ""},
-		{Range{"seen", day(2024, 1, 5), day(2024, 1, 6), false, false}, "1"},
-		{Range{"date", "2024-01-06", nil, false, false}, "2"},
-		{Bool{MustNot: []Query{Range{"n", 1, nil, false, false}}}, ""},
-		{Bool{MustNot: []Query{Range{"n", 2, nil, false, false}}}, "1"},
+		{Range{"n", 1, 2, false, false, ""}, "1"},
+		{Range{"n", 1, 2.5, true, true, ""}, "2"},
+		{Range{"n", -10, 0, false, false, ""}, "2"},
+		{Range{"n", 1<<60 - 1, nil, true, false, ""}, "3"},
+		{Range{"n", nil, 1e300, false, false, ""}, "1 2 3"},
+		{Range{"n", 5, 3, false, true, ""}, ""},
+		{Range{"text", 0, 9, false, true, ""}, ""},
+		{Range{"seen", day(2024, 1, 5), day(2024, 1, 6), false, false, ""}, "1"},
+		{Range{"date", "2024-01-06", nil, false, false, ""}, "2"},
+		{Bool{MustNot: []Query{Range{"n", 1, nil, false, false, ""}}}, ""},
+		{Bool{MustNot: []Query{Range{"n", 2, nil, false, false, ""}}}, "1"},
 	} {
 		if got := strings.Join(ix.sortedIDs(c.q), " "); got != c.want {
 			t.Errorf("%v: %q, want %q", c.q, got, c.want)
@@ -417,15 +417,15 @@ func TestRange(t *testing.T) {
 		q    Query
 		want string
 	}{
-		{Range{"", 1, nil, false, false}, "Range.Field: is empty"},
-		{Range{"n", nil, nil, false, false}, "has no bound"},
-		{Range{"n", 1, day(2024, 1, 1), false, false}, "is from a number to a date"},
-		{Range{"n", true, nil, false, false}, "a boolean has no order"},
-		{Range{"n", "1", nil, false, false}, "is a text"},
-		{Range{"tag", 1, nil, false, false}, "TermRange compares texts"},
-		{Range{"date", 1, nil, false, false}, "the schema declares date, not number"},
-		{Range{"date", "x", nil, false, false}, "is not a time"},
-		{Range{"none", 1, nil, false, false}, "has no field"},
+		{Range{"", 1, nil, false, false, ""}, "Range.Field: is empty"},
+		{Range{"n", nil, nil, false, false, ""}, "has no bound"},
+		{Range{"n", 1, day(2024, 1, 1), false, false, ""}, "is from a number to a date"},
+		{Range{"n", true, nil, false, false, ""}, "a boolean has no order"},
+		{Range{"n", "1", nil, false, false, ""}, "is a text"},
+		{Range{"tag", 1, nil, false, false, ""}, "the schema declares keyword, not number"},
+		{Range{"date", 1, nil, false, false, ""}, "the schema declares date, not number"},
+		{Range{"date", "x", nil, false, false, ""}, "is not a time"},
+		{Range{"none", 1, nil, false, false, ""}, "has no field"},
 	} {
 		var qe *QueryError
 		if _, err := ix.Search(ctx, c.q, nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {

@@ -302,7 +302,7 @@ func (q Fuzzy) appendText(to []byte) ([]byte, bool) {
 }
 
 func (q Range) appendText(to []byte) ([]byte, bool) {
-	if q.From == nil && q.To == nil {
+	if q.From == nil && q.To == nil || q.TimeZone != "" {
 		return to, false
 	}
 	to, ok := appendField(to, q.Field)
@@ -323,7 +323,10 @@ func (q Range) appendText(to []byte) ([]byte, bool) {
 			continue
 		}
 		v, err := plainValue(x)
-		if _, text := v.(string); err != nil || text {
+		if text, is := v.(string); is && isRelative(text) {
+			to = append(to, text...)
+			continue
+		} else if err != nil || is {
 			return to, false
 		}
 		to = appendValue(to, v, false)

@@ -11,17 +11,26 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// Range matches the documents that have a number or a time between From and To. From belongs to the
-// range, and To does not. Every document that matches scores 1, times the boosts around the query.
+// Range matches the documents that have a number, a time or a keyword between From and To. From belongs
+// to the range, and To does not. Every document that matches scores 1, times the boosts around the
+// query.
 //
-// Numbers compare exactly, integers of 64 bits and fractions alike. Each different value of the range
-// costs about as much as a term of a Prefix does. TermRange is the same for texts.
+// Numbers compare exactly, integers of 64 bits and fractions alike. TermRange is the same for the words
+// of texts. The field may have a column, be indexed, or both; without a column, each different value of
+// the range costs about as much as a term of a Prefix does.
+//
+// A text as a bound of dates may be relative: "now-1h", "now-1d/d" or "2026-11-24||+1M/d". Steps are +
+// or -, a number and a unit (y, M, w, d, h, m, s); / rounds to a unit in TimeZone. As in Elasticsearch,
+// rounding goes to the first instant of the unit, but to the last one for a From that is excluded and a
+// To that is included: From "now-1d/d" To "now-1d/d" with IncludeTo is the whole of yesterday. A search
+// has one now: SearchOptions.Now.
 type Range struct {
 	Field       string
 	From        any // any integer or float type, or time.Time; nil for no bound. A string is read
 	To          any // as the field's type in the schema says
 	ExcludeFrom bool
 	IncludeTo   bool
+	TimeZone    string // of dates as texts: Europe/Berlin or +02:00, for example; empty for UTC
 }
 
 func (q Range) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
@@ -46,11 +55,12 @@ type rangeJSON struct {
 	To          json.RawMessage `json:"to,omitempty"`
 	ExcludeFrom bool            `json:"exclude_from,omitempty"`
 	IncludeTo   bool            `json:"include_to,omitempty"`
+	TimeZone    string          `json:"time_zone,omitempty"`
 }
 
 // MarshalJSON writes the query as {"range": …}; see UnmarshalQuery.
 func (q Range) MarshalJSON() ([]byte, error) {
-	j := rangeJSON{Field: q.Field, ExcludeFrom: q.ExcludeFrom, IncludeTo: q.IncludeTo}
+	j := rangeJSON{Field: q.Field, ExcludeFrom: q.ExcludeFrom, IncludeTo: q.IncludeTo, TimeZone: q.TimeZone}
 	for _, b := range [...]struct {
 		value any
 		to    *json.RawMessage
@@ -67,7 +77,7 @@ func (q Range) MarshalJSON() ([]byte, error) {
 }
 
 func (j *rangeJSON) query() (Query, error) {
-	q := Range{Field: j.Field, ExcludeFrom: j.ExcludeFrom, IncludeTo: j.IncludeTo}
+	q := Range{Field: j.Field, ExcludeFrom: j.ExcludeFrom, IncludeTo: j.IncludeTo, TimeZone: j.TimeZone}
 	for _, b := range [...]struct {
 		name string
 		raw  json.RawMessage

@@ -60,6 +60,8 @@ type shape struct {
 	tree   *Clause // without filter; not is empty
 
 	exclusions []Clause // those of tree, if they can leave it
+
+	once []Clause // filters over columns that do not come again: see columnFilters
 }
 
 // shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms; all other

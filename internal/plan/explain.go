@@ -118,9 +118,7 @@ func (x *explainer) node(n *blockmax.Node) (*Explanation, uint32, error) {
 		out = &Explanation{Matches: true, Text: "matches every document"}
 	case n.Set:
 		out = &Explanation{Text: x.c.sets[n.Number].String()}
-		if bits := x.seg.Sets[n.Number].Bits; bits != nil && bits[x.doc/64]>>(x.doc%64)&1 == 1 {
-			out.Matches = true
-		} else {
+		if out.Matches, err = x.seg.Sets[n.Number].Has(x.doc); !out.Matches {
 			out.Text = "not " + out.Text
 		}
 	default:

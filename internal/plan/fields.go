@@ -32,6 +32,9 @@ func (rw *Rewriter) checkField(part, field string) error {
 		return nil
 	}
 	if declared {
+		if s.HasColumn(field) {
+			return Errorf(part, "field %q is not indexed: it has a column, which Range, Terms, Term and Exists use, and no words", field)
+		}
 		return Errorf(part, "field %q is not indexed, so it cannot be searched", field)
 	}
 	names := map[string]bool{}
@@ -49,6 +52,15 @@ func (rw *Rewriter) checkField(part, field string) error {
 		}
 	}
 	return Errorf(part, "the index has no field %q to search; it has %s", document.ShortName(field), listed(names))
+}
+
+// checkValues is checkField for what goes by values, which the columns of a field may have that is not
+// indexed. It reports whether they are terms, too.
+func (rw *Rewriter) checkValues(part, field string) (hasTerms bool, err error) {
+	if f, declared := rw.iv.Schema.Fields[field]; declared && f.NoIndex && rw.iv.Schema.HasColumn(field) {
+		return false, nil
+	}
+	return true, rw.checkField(part, field)
 }
 
 // hasField reports whether a document of the index has a field.

@@ -180,10 +180,18 @@ func (b *highlightBuilder) node(c *Clause) (n highlightNode, err error) {
 		n.terms, n.group = []int{b.term(n.field, c.term)}, b.wordGroup(c)
 		return n, nil
 	case clauseSet:
-		p, ok := c.set.(*termPattern)
-		if !ok {
+		patterns := patternsOf(c.set)
+		if len(patterns) > 1 {
+			any := Clause{kind: clauseBool}
+			for _, p := range patterns {
+				any.should = append(any.should, Clause{kind: clauseSet, set: p})
+			}
+			return b.node(&any)
+		}
+		if len(patterns) == 0 {
 			return n, nil
 		}
+		p := patterns[0]
 		if n.field, err = b.field(p.field); err != nil {
 			return n, err
 		}

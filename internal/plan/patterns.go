@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/dictionary"
 	"github.com/riffle-search/riffle/internal/document"
 )
@@ -137,15 +138,27 @@ func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, ra
 	}
 	r = r.texts()
 	text := string(appendText(appendText(nil, string(r.from)), string(r.to)))
-	return setOf(&termPattern{field: field, kind: kind, text: text, Pattern: r}, score), nil
+	terms := &termPattern{field: field, kind: kind, text: text, Pattern: r}
+	if !rw.valuesInColumn(field) {
+		return setOf(terms, score), nil
+	}
+	set := &valueSet{field: field, terms: []*termPattern{terms}}
+	set.from = columns.Bound{Value: columns.OfString(string(firstText))}
+	if from >= string(firstText) {
+		set.from = columns.Bound{Value: columns.OfString(from), Exclusive: excludeFrom}
+	}
+	set.to = columns.Bound{Value: columns.OfString(to), Exclusive: !includeTo, Open: r.to == nil}
+	return setOf(set, score), nil
 }
 
 // Terms returns the clause of the documents that have one of many values in a field.
 func (rw *Rewriter) Terms(field string, values []any, score float64) (Clause, error) {
-	if err := rw.checkField("Terms.Field", field); err != nil {
+	hasTerms, err := rw.checkValues("Terms.Field", field)
+	if err != nil {
 		return Clause{}, err
 	}
 	list := make(termList, 0, len(values))
+	exact := make([]document.Value, 0, len(values))
 	for _, value := range values {
 		v, err := valueOf(field, value)
 		if err == nil {
@@ -154,7 +167,11 @@ func (rw *Rewriter) Terms(field string, values []any, score float64) (Clause, er
 		if err != nil {
 			return Clause{}, Errorf("Terms.Values", "field %q: %w", field, err)
 		}
+		exact = append(exact, v)
 		list = append(list, string(document.AppendTerm(nil, v)))
+	}
+	if !hasTerms {
+		return setOf(newValueList(field, exact, nil), score), nil
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -162,15 +179,27 @@ func (rw *Rewriter) Terms(field string, values []any, score float64) (Clause, er
 	for _, term := range list {
 		text = appendText(text, term)
 	}
-	return setOf(&termPattern{field: field, kind: "terms", text: string(text), Pattern: list}, score), nil
+	terms := &termPattern{field: field, kind: "terms", text: string(text), Pattern: list}
+	if len(list) >= manyValues && rw.valuesInColumn(field) {
+		return setOf(newValueList(field, exact, terms), score), nil
+	}
+	return setOf(terms, score), nil
 }
 
 // Exists returns the clause of the documents that have a field.
 func (rw *Rewriter) Exists(field string, score float64) (Clause, error) {
-	if err := rw.checkField("Exists.Field", field); err != nil {
+	hasTerms, err := rw.checkValues("Exists.Field", field)
+	if err != nil {
 		return Clause{}, err
 	}
-	return setOf(existing(field), score), nil
+	return setOf(&existing{field: field, byColumn: rw.valuesInColumn(field), noTerms: !hasTerms}, score), nil
+}
+
+// valuesInColumn reports whether the column of a field has all values that its terms have, where a
+// segment has one. Texts of a field that is not declared are no values.
+func (rw *Rewriter) valuesInColumn(field string) bool {
+	f, declared := rw.iv.Schema.Fields[field]
+	return declared && f.Type != document.TextField
 }
 
 // IDs returns the clause of the documents with some ids.

@@ -58,6 +58,12 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	if len(s.exclusions) > 0 && comeAgain(x, s.exclusions) {
 		s = s.withoutExclusions()
 	}
+	if len(s.filter) > 0 && !o.Device {
+		var err error
+		if s, err = s.columnFilters(x); err != nil {
+			return nil, err
+		}
+	}
 	b.begin(ctx, x, o)
 	var strict *Clause
 	if s.tree != nil {
@@ -75,7 +81,7 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	}
 	b.omits = o.Best && s.tree == nil && s.mode != blockmax.AndOr
 	b.required = s.mode == blockmax.And || len(b.terms) == 1
-	b.seeds = b.seeds && len(s.filter)+len(s.not) == 0 // of a filter it is not yet known which documents pass
+	b.seeds = b.seeds && len(s.filter)+len(s.not)+len(s.once) == 0 // of a filter it is not yet known which documents pass
 	q, err := b.finish()
 	if err != nil {
 		return nil, err
@@ -91,6 +97,9 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	q.Plan.Mode = s.mode
 	if len(s.filter)+len(s.not) > 0 {
 		err = restrict(ctx, x, &q.Plan, s, o)
+	}
+	if err == nil && len(s.once) > 0 {
+		err = restrictOnce(ctx, x, &q.Plan, s.once, o)
 	}
 	return q, err
 }

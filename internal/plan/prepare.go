@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/document"
@@ -25,6 +26,11 @@ type Settings struct {
 
 	MaxTerms int  // that one clause may stand for; 0 for any number
 	Partial  bool // of more terms, the first ones count, instead of an error
+
+	Now time.Time // what "now" means in a query
+
+	// The plan may be answered by a device, which takes filters as bits alone.
+	Device bool
 
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
@@ -51,7 +57,7 @@ func (p *Preparer) Forget(x Index) {
 // Rewriter returns a Rewriter for the parts of another query, on an index that has the fields it
 // names. Without an index they are not checked.
 func (p *Preparer) Rewriter(x Index, s *Settings) *Rewriter {
-	p.rw.n, p.rw.index, p.rw.allowUnknown = 0, x, s.AllowUnknown
+	p.rw.n, p.rw.index, p.rw.allowUnknown, p.rw.now = 0, x, s.AllowUnknown, s.Now
 	return &p.rw
 }
 

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/document"
 )
 
@@ -12,6 +15,7 @@ type Range struct {
 	From, To    any
 	ExcludeFrom bool
 	IncludeTo   bool
+	TimeZone    string
 }
 
 // Validate reports what is wrong with a range on any index.
@@ -22,7 +26,10 @@ func (q *Range) Validate() error {
 	if q.From == nil && q.To == nil {
 		return Errorf("Range", "has no bound; Exists finds the documents that have any value")
 	}
-	from, to, err := q.bounds(nil)
+	if _, err := datemath.Zone(q.TimeZone); err != nil {
+		return Errorf("Range.TimeZone", "%w", err)
+	}
+	from, to, err := q.bounds(func(v document.Value, _ bool) (document.Value, error) { return v, nil })
 	text := document.TextField
 	if err == nil && from != nil && to != nil && from.Type() != to.Type() && from.Type() != text && to.Type() != text {
 		err = Errorf("Range", "is from a %s to a %s", from.Type(), to.Type())
@@ -30,15 +37,16 @@ func (q *Range) Validate() error {
 	return err
 }
 
-// bounds returns the bounds as values, each as a function makes it; nil for one that is not there.
-func (q *Range) bounds(as func(document.Value) (document.Value, error)) (from, to *document.Value, err error) {
-	bound := func(name string, x any) *document.Value {
+// bounds returns the bounds as values, each as a function makes it; nil for one that is not there. With
+// up, the last instant of what a text says is meant.
+func (q *Range) bounds(as func(v document.Value, up bool) (document.Value, error)) (from, to *document.Value, err error) {
+	bound := func(name string, x any, up bool) *document.Value {
 		if x == nil || err != nil {
 			return nil
 		}
 		v, e := valueOf(q.Field, x)
-		if err = e; err == nil && as != nil {
-			if v, err = as(v); err != nil {
+		if err = e; err == nil {
+			if v, err = as(v, up); err != nil {
 				err = Errorf("Range."+name, "field %q: %w", q.Field, err)
 			}
 		}
@@ -47,41 +55,92 @@ func (q *Range) bounds(as func(document.Value) (document.Value, error)) (from, t
 		}
 		return &v
 	}
-	from = bound("From", q.From)
-	to = bound("To", q.To)
+	from = bound("From", q.From, q.ExcludeFrom)
+	to = bound("To", q.To, q.IncludeTo)
 	return from, to, err
 }
 
-// Range returns the clause of the numbers or times of a field between two.
+// Range returns the clause of the numbers, times or keywords of a field between two.
 func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 	if err := q.Validate(); err != nil {
 		return Clause{}, err
 	}
-	if err := rw.checkField("Range.Field", q.Field); err != nil {
+	hasTerms, err := rw.checkValues("Range.Field", q.Field)
+	if err != nil {
 		return Clause{}, err
 	}
 	f, declared := rw.iv.Schema.Fields[q.Field]
-	if declared && f.Type != document.NumberField && f.Type != document.DateField {
-		return Clause{}, Errorf("Range.Field", "field %q has values of type %s, not numbers or dates; TermRange compares texts", q.Field, f.Type)
+	if declared && (f.Type == document.TextField || f.Type == document.BoolField) {
+		return Clause{}, Errorf("Range.Field", "field %q has values of type %s, not numbers, dates or keywords; TermRange compares the words of texts", q.Field, f.Type)
 	}
-	from, to, err := q.bounds(func(v document.Value) (document.Value, error) {
+	zone, err := datemath.Zone(q.TimeZone)
+	if err != nil {
+		return Clause{}, Errorf("Range.TimeZone", "%w", err)
+	}
+	from, to, err := q.bounds(func(v document.Value, up bool) (document.Value, error) {
+		switch {
+		case v.Kind != document.KindText:
+		case declared && f.Type == document.KeywordField:
+			return v, nil
+		case datemath.Is(v.Str) && (!declared || f.Type == document.DateField):
+			t, err := datemath.Parse(v.Str, rw.now, zone, up)
+			return document.Time(q.Field, t), err
+		case declared && f.Type == document.DateField && zone != time.UTC && len(v.Str) >= len(time.DateOnly):
+			t, err := datemath.ParseDate(v.Str, zone)
+			return document.Time(q.Field, t), err
+		case !declared:
+			return v, fmt.Errorf("%q is a text, and no schema says what it means", v.Str)
+		}
 		if declared {
 			return rw.asDeclared(q.Field, v)
-		} else if v.Kind == document.KindText {
-			return v, fmt.Errorf("%q is a text, and no schema says what it means", v.Str)
 		}
 		return v, nil
 	})
 	if err != nil {
 		return Clause{}, err
 	}
-	var sets []Clause
-	for _, s := range document.Between(from, to, q.ExcludeFrom, q.IncludeTo) {
-		text := string(appendText(appendText(nil, string(s.From)), string(s.To)))
-		sets = append(sets, Clause{kind: clauseSet, set: &termPattern{field: q.Field, kind: "range", text: text, Pattern: termRange{s.From, s.To}}})
+	set := &valueSet{field: q.Field, from: columnBound(from, q.ExcludeFrom), to: columnBound(to, !q.IncludeTo)}
+	if hasTerms {
+		set.terms = termsBetween(q.Field, from, to, q.ExcludeFrom, q.IncludeTo)
 	}
-	if len(sets) == 0 {
+	if columns.Compare(set.from.Value, set.to.Value) > 0 && from != nil && to != nil {
 		return Clause{kind: clauseBool}, nil
 	}
-	return Constant(anyClause(sets), score), nil
+	return setOf(set, score), nil
+}
+
+// columnBound returns an end of an interval.
+func columnBound(v *document.Value, exclusive bool) columns.Bound {
+	if v == nil {
+		return columns.Bound{Open: true}
+	}
+	return columns.Bound{Value: v.Column(), Exclusive: exclusive}
+}
+
+// termsBetween returns patterns of the terms of the values between two.
+func termsBetween(field string, from, to *document.Value, excludeFrom, includeTo bool) (patterns []*termPattern) {
+	if from != nil && from.Kind == document.KindText || to != nil && to.Kind == document.KindText {
+		r := termRange{}
+		if from != nil {
+			if r.from = []byte(from.Str); excludeFrom {
+				r.from = append(r.from, 0)
+			}
+		}
+		if to != nil {
+			r.to = []byte(to.Str)
+			if includeTo {
+				r.to = append(r.to, 0)
+			}
+		}
+		return []*termPattern{rangePattern(field, r)} // of a keyword field, which has no other terms
+	}
+	for _, s := range document.Between(from, to, excludeFrom, includeTo) {
+		patterns = append(patterns, rangePattern(field, termRange{s.From, s.To}))
+	}
+	return patterns
+}
+
+func rangePattern(field string, r termRange) *termPattern {
+	text := string(appendText(appendText(nil, string(r.from)), string(r.to)))
+	return &termPattern{field: field, kind: "range", text: text, Pattern: r}
 }

@@ -7,9 +7,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/document"
 )
 
@@ -57,8 +59,9 @@ type Rewriter struct {
 
 	blend int // fuzzy words so far
 
-	index        Index // index of the query; nil where fields are not checked
-	allowUnknown bool  // Settings.AllowUnknown
+	index        Index     // index of the query; nil where fields are not checked
+	allowUnknown bool      // Settings.AllowUnknown
+	now          time.Time // Settings.Now
 
 	tokens []queryToken // reused from match to match
 	text   string       // of the current match
@@ -156,11 +159,16 @@ func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error)
 		return Clause{}, err
 	}
 	if rw.index != nil {
-		if err := rw.checkField("Term.Field", field); err != nil {
+		hasTerms, err := rw.checkValues("Term.Field", field)
+		if err != nil {
 			return Clause{}, err
 		}
 		if v, err = rw.asDeclared(field, v); err != nil {
 			return Clause{}, Errorf("Term.Value", "field %q: %w", field, err)
+		}
+		if !hasTerms {
+			b := columns.Bound{Value: v.Column()}
+			return setOf(&valueSet{field: field, from: b, to: b}, boost), nil
 		}
 	}
 	return rw.term(field, string(document.AppendTerm(nil, v)), boost)
@@ -249,6 +257,9 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 		return Clause{}, err
 	}
 	for _, field := range fields {
+		if f, declared := rw.iv.Schema.Fields[field]; declared && f.NoIndex && len(fields) == 1 && rw.index != nil && rw.iv.Schema.HasColumn(field) {
+			return rw.Term(field, q.Text, boost*q.boost(field))
+		}
 		if err := rw.checkField("Match.Field", field); err != nil {
 			return Clause{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/dictionary"
 	"github.com/riffle-search/riffle/postings"
@@ -174,22 +175,42 @@ func (s idSet) documents(m *filterMaker, number int, set []uint64) (int, error) 
 func (s idSet) String() string { return fmt.Sprintf("ids(%s)", strings.Join(s, ", ")) }
 
 // An existing is the documents that have a field.
-type existing string
-
-func (s existing) appendText(to []byte) []byte {
-	return appendText(appendText(to, "exists"), string(s))
+type existing struct {
+	field    string
+	byColumn bool // a column has all of its values
+	noTerms  bool // nothing else has
 }
 
-func (s existing) documents(m *filterMaker, number int, set []uint64) (int, error) {
+func (s *existing) appendText(to []byte) []byte {
+	return appendText(appendText(to, "exists"), s.field)
+}
+
+func (s *existing) column() string {
+	if s.byColumn {
+		return s.field
+	}
+	return ""
+}
+
+func (s *existing) spans(*columns.Column) ([]columns.Span, bool, error) {
+	return []columns.Span{{Lo: 0, Hi: ^uint64(0)}}, false, nil
+}
+
+func (s *existing) patterns() []*termPattern { return nil }
+
+func (s *existing) documents(m *filterMaker, number int, set []uint64) (int, error) {
+	if s.noTerms {
+		return 0, nil
+	}
 	x := m.index
-	info, ok := x.Segment(number).Reader().Field(string(s))
+	info, ok := x.Segment(number).Reader().Field(s.field)
 	if !ok {
 		return 0, nil
 	}
 	if info.Norms {
 		// A document without the field has length code 0. One whose field has no term may have
 		// another one, so the codes are an answer only if their number is right.
-		codes, lazy, err := x.Norms(number, string(s))
+		codes, lazy, err := x.Norms(number, s.field)
 		if err == nil {
 			err = lazy.NeedAll(uint32(len(codes)))
 		}
@@ -208,12 +229,12 @@ func (s existing) documents(m *filterMaker, number int, set []uint64) (int, erro
 		}
 		clear(set)
 	}
-	all := termPattern{field: string(s), Pattern: termRange{}}
+	all := termPattern{field: s.field, Pattern: termRange{}}
 	_, err := all.documents(m, number, set)
 	return 0, err
 }
 
-func (s existing) String() string { return string(s) + " exists" }
+func (s *existing) String() string { return s.field + " exists" }
 
 // makeSets finds the documents of the clauses that are sets, segment by segment.
 func (b *planner) makeSets() error {
@@ -232,64 +253,107 @@ func (b *planner) makeSet(s documentSet) error {
 }
 
 // documentsOf returns the documents of a set by segment, and the pattern of its terms, if it has one.
-// With Settings.Partial these may be fewer than the set's own.
+// With Settings.Partial these may be fewer than the set's own. Those that a column finds are made when
+// they are needed, unless they come again.
 func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, pattern segment.Pattern, err error) {
 	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
 	c := Clause{kind: clauseSet, set: s}
 	text := c.setText()
 	terms := 0
+	var byTerms []int // segments
 	for i := range b.index.Segments() {
 		if err := b.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		f := b.index.Filter(i, text)
 		if f == nil {
-			docs := b.index.Segment(i).Reader().Docs()
-			set := make([]uint64, (docs+63)/64)
-			n, err := s.documents(m, i, set)
+			tiles, _, ok, err := inColumn(b.index, s, i)
 			if err != nil {
 				return nil, nil, err
 			}
-			f = cache.NewTermsFilter(set, docs, n)
+			if ok && (tiles.Empty() || !b.index.UseFilter(i, text)) {
+				sets = append(sets, tiles)
+				continue
+			}
+			bits, n, err := m.bitsIn(s, i)
+			if err != nil {
+				return nil, nil, err
+			}
+			f = cache.NewTermsFilter(bits, b.index.Segment(i).Reader().Docs(), n)
 			b.index.KeepFilter(i, text, f)
+		}
+		if f.Terms() > 0 {
+			byTerms = append(byTerms, i)
 		}
 		bits, count := f.Documents()
 		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
 		terms += f.Terms()
 	}
-	p, ok := s.(*termPattern)
-	if !ok {
-		return sets, nil, nil
+	patterns := patternsOf(s)
+	if len(patterns) == 1 {
+		pattern = patterns[0].Pattern
 	}
-	if b.mostTerms == 0 || terms <= b.mostTerms {
-		return sets, p.Pattern, nil
+	if b.mostTerms == 0 || terms <= b.mostTerms || len(patterns) == 0 {
+		return sets, pattern, nil
 	}
-	last, err := b.lastTerm(p)
-	if err != nil || last == nil {
-		return sets, p.Pattern, err
+	limited, err := b.limitTerms(patterns, byTerms)
+	if err != nil || limited == nil {
+		return sets, pattern, err
 	}
-	if !b.partial {
-		return nil, nil, Errorf("Query", "%v stands for more than %d terms, the limit of Options.MaxTerms", p, b.mostTerms)
-	}
-	b.incomplete = true
-	cut := termPattern{field: p.field, Pattern: upTo{p.Pattern, last}}
-	sets = sets[:0]
-	for i := range b.index.Segments() {
-		set := make([]uint64, (b.index.Segment(i).Reader().Docs()+63)/64)
-		if _, err := cut.documents(m, i, set); err != nil {
+	for _, i := range byTerms {
+		docs := b.index.Segment(i).Reader().Docs()
+		set := make([]uint64, (docs+63)/64)
+		if _, err := documentsOfTerms(limited, m, i, set); err != nil {
 			return nil, nil, err
 		}
-		bits, count := cache.NewTermsFilter(set, b.index.Segment(i).Reader().Docs(), 0).Documents()
-		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
+		bits, count := cache.NewTermsFilter(set, docs, 0).Documents()
+		sets[i] = blockmax.Set{Bits: bits, Count: count}
 	}
-	return sets, cut.Pattern, nil
+	if len(limited) == 1 {
+		pattern = limited[0].Pattern
+	}
+	return sets, pattern, nil
 }
 
-// lastTerm returns the last term of a pattern, over all segments, that mostTerms admits, or nil if it
+// patternsOf returns the patterns of the terms of a set.
+func patternsOf(s documentSet) []*termPattern {
+	switch s := s.(type) {
+	case *termPattern:
+		return []*termPattern{s}
+	case columnSet:
+		return s.patterns()
+	}
+	return nil
+}
+
+// limitTerms returns patterns without the terms of some segments that are beyond mostTerms, or nil if
+// there are none. It is an error without Settings.Partial.
+func (b *planner) limitTerms(patterns []*termPattern, segments []int) (limited []*termPattern, err error) {
+	for i, p := range patterns {
+		last, err := b.lastTerm(p, segments)
+		if err != nil {
+			return nil, err
+		}
+		if last == nil {
+			continue
+		}
+		if !b.partial {
+			return nil, Errorf("Query", "%v stands for more than %d terms, the limit of Options.MaxTerms", p, b.mostTerms)
+		}
+		b.incomplete = true
+		if limited == nil {
+			limited = slices.Clone(patterns)
+		}
+		limited[i] = &termPattern{field: p.field, Pattern: upTo{p.Pattern, last}}
+	}
+	return limited, nil
+}
+
+// lastTerm returns the last term of a pattern, over some segments, that mostTerms admits, or nil if it
 // admits all.
-func (b *planner) lastTerm(p *termPattern) (last []byte, err error) {
+func (b *planner) lastTerm(p *termPattern, segments []int) (last []byte, err error) {
 	found := map[string]bool{}
-	for i := range b.index.Segments() {
+	for _, i := range segments {
 		err := b.index.Matching(i, p.field, p.Pattern, func(m *segment.Match) error {
 			found[string(m.Term)] = true
 			return b.ctx.Err()
