@@ -48,13 +48,18 @@ _id, _score (ascending) and -_score. A field's name may be followed by :first or
 :last, where documents without a value come, and by :min, :max or :median, which of
 several values counts. The values stand in place of the score.
 
+--facet host counts the most frequent values of a field over all documents that match,
+and --aggregate '{"days": {"date_histogram": {"field": "at", "unit": "day"}}}' computes
+what docs/COLUMNS.md says. Their fields need columns, which text has not.
+
 With --json everything is one object: total, total_exact, executor, micros, work
 (blocks_decoded, blocks_skipped, docs_scored), hits (rank, score, id, fields,
-with --sort the values, and with --explain the derivation of the score), and next,
-the cursor of the next page if this one is full.`
+with --sort the values, and with --explain the derivation of the score), next, the
+cursor of the next page if this one is full, and aggregations, by name.`
 
 type searchCommand struct {
 	queryFlags
+	aggregateFlags
 	db                   string
 	words                bool
 	explain, json, total bool
@@ -78,7 +83,7 @@ func newSearch() *cobra.Command {
 	}
 	c.RunE = func(c *cobra.Command, words []string) error { return s.run(c, strings.Join(words, " ")) }
 	dbFlag(c, &s.db)
-	s.declare(c, riffle.DefaultK)
+	s.queryFlags.declare(c, riffle.DefaultK)
 	c.ValidArgsFunction = s.completeQuery
 	f := c.Flags()
 	f.BoolVar(&s.words, "words", false, "no character of the query has a meaning: it is words alone")
@@ -91,6 +96,7 @@ func newSearch() *cobra.Command {
 	f.StringVar(&s.after, "after", "", "the page behind this cursor, which --cursor or the page before has printed")
 	f.StringVar(&s.sort, "sort", "", "order by fields instead of scores: -price,name (- descends), _score, _id")
 	f.BoolVar(&s.cursor, "cursor", false, "print the cursor of the next page, for --after")
+	s.aggregateFlags.declare(c)
 	f.StringVar(&s.rank, "rank", "", "numeric field with the static rank that the index was made with")
 	f.Float64Var(&s.alpha, "alpha", 0, "share of the static rank in a score, 0 to 1")
 	return c
@@ -162,6 +168,9 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if o.Sort, err = riffle.ParseSort(s.sort); err != nil {
 		return usagef("--sort: %w", err)
 	}
+	if o.Aggregations, err = s.aggregations(); err != nil {
+		return err
+	}
 	if !s.json {
 		o.Highlight = &riffle.HighlightOptions{Size: snippetSize, Lead: true}
 	}
@@ -232,6 +241,7 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 			b.WriteString(indent(why[i].String()))
 		}
 	}
+	printAggregations(&b, res.Aggregations, "")
 	if _, err := io.WriteString(c.OutOrStdout(), b.String()); err != nil {
 		return err
 	}
@@ -292,6 +302,8 @@ type searchJSON struct {
 	Work       workJSON  `json:"work"`
 	Hits       []hitJSON `json:"hits"`
 	Next       string    `json:"next,omitempty"` // cursor
+
+	Aggregations map[string]riffle.AggregationResult `json:"aggregations,omitempty"`
 }
 
 type workJSON struct {
@@ -327,7 +339,7 @@ func printJSON(w io.Writer, res *riffle.Result, from int, next string, why []*ri
 	out := searchJSON{
 		Total: res.Total, TotalExact: res.TotalExact, Executor: res.Executor, Micros: float64(res.Duration.Nanoseconds()) / 1000,
 		Work: workJSON{res.Work.BlocksDecoded, res.Work.BlocksSkipped, res.Work.DocsScored},
-		Hits: []hitJSON{}, Next: next,
+		Hits: []hitJSON{}, Next: next, Aggregations: res.Aggregations,
 	}
 	for i, h := range res.Hits {
 		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Sort: h.Sort, Fields: h.Fields}
