@@ -53,16 +53,17 @@ type TermsAggregation struct {
 // RangeAggregation makes a bucket of each of some ranges of numbers, dates or keywords. They may
 // overlap.
 type RangeAggregation struct {
-	Field  string
-	Ranges []AggregationRange
-	Sub    map[string]Aggregation
+	Field    string
+	Ranges   []AggregationRange
+	TimeZone string // as Range.TimeZone
+	Sub      map[string]Aggregation
 }
 
 // An AggregationRange is from From to below To, as a Range is.
 type AggregationRange struct {
 	Name        string // becomes the key of the bucket; by default "FROM..TO"
-	From        any    // a number, time.Time or string; nil for no bound. A string is read as the
-	To          any    // field's type in the schema says
+	From        any    // a number, time.Time or string, such as "now-1d/d"; nil for no bound. See Range
+	To          any
 	ExcludeFrom bool
 	IncludeTo   bool
 }

@@ -176,6 +176,16 @@ func TestAggregations(t *testing.T) {
 			}
 		}
 	}
+	// Ranges relative to now, in a time zone.
+	today := a.search(All{}, &SearchOptions{Now: time.Date(2026, 3, 29, 9, 0, 0, 0, time.UTC), Aggregations: map[string]Aggregation{
+		"at": RangeAggregation{Field: "at", TimeZone: "Europe/Berlin", Ranges: []AggregationRange{{From: "now-1d/d", To: "now/d"}, {Name: "today", From: "now/d"}}},
+	}}).Aggregations["at"]
+	midnight := time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC)
+	for i, r := range []Range{{Field: "at", To: midnight}, {Field: "at", From: midnight}} {
+		if n, err := a.Count(t.Context(), r); err != nil || n != today.Buckets[i].Count || n == 0 {
+			t.Errorf("%v: %d documents, want %d %v", today.Buckets[i].Key, today.Buckets[i].Count, n, err)
+		}
+	}
 	// The night of 2026-03-29 has no hour from 2 to 3 in Berlin.
 	res := a.search(All{}, hours(All{}, nil))
 	var times []string
@@ -251,6 +261,8 @@ func TestAggregationErrors(t *testing.T) {
 		{DateHistogramAggregation{Field: "at"}, `has either a Unit or Every`},
 		{DateHistogramAggregation{Field: "at", Unit: CalendarDay, Zone: "Mars/Base"}, `.Zone: unknown time zone`},
 		{RangeAggregation{Field: "latency"}, `.Ranges: are none`},
+		{RangeAggregation{Field: "at", TimeZone: "Mars/Base", Ranges: []AggregationRange{{From: "now"}}}, `.TimeZone: `},
+		{RangeAggregation{Field: "at", Ranges: []AggregationRange{{From: "now-1x"}}}, `.Ranges[0].From: field "at"`},
 		{RangeAggregation{Field: "latency", Ranges: []AggregationRange{{From: "much"}}}, `.Ranges[0].From: field "latency"`},
 		{FiltersAggregation{}, `.Filters: are none`},
 		{FiltersAggregation{Filters: map[string]Query{"f": nil}}, `.Filters["f"]: is nil`},
@@ -293,7 +305,7 @@ func TestAggregationJSON(t *testing.T) {
 		want string
 	}{
 		{TermsAggregation{"host", 5, 2, "-p.99.9", sub}, `{"terms":{"field":"host","size":5,"min_count":2,"order":"-p.99.9","sub":{"p":{"percentiles":{"field":"latency","percents":[50,99.9]}},"top":{"top_hits":{"size":2,"load":["message"]}}}}}`},
-		{RangeAggregation{"at", []AggregationRange{{"old", nil, at, false, true}, {"", int64(3), "x", true, false}}, nil}, `{"range":{"field":"at","ranges":[{"name":"old","to":{"time":"2026-01-02T03:04:05.000000006Z"},"include_to":true},{"from":3,"to":"x","exclude_from":true}]}}`},
+		{RangeAggregation{"at", []AggregationRange{{"old", nil, at, false, true}, {"", int64(3), "x", true, false}}, "Asia/Tokyo", nil}, `{"range":{"field":"at","ranges":[{"name":"old","to":{"time":"2026-01-02T03:04:05.000000006Z"},"include_to":true},{"from":3,"to":"x","exclude_from":true}],"time_zone":"Asia/Tokyo"}}`},
 		{HistogramAggregation{"latency", 2.5, 1, 0, &[2]float64{0, 9}, nil}, `{"histogram":{"field":"latency","interval":2.5,"offset":1,"bounds":[0,9]}}`},
 		{DateHistogramAggregation{Field: "at", Unit: CalendarWeek, Zone: "Asia/Tokyo", Offset: -time.Hour, MinCount: 1}, `{"date_histogram":{"field":"at","unit":"week","zone":"Asia/Tokyo","offset":"-1h0m0s","min_count":1}}`},
 		{DateHistogramAggregation{Field: "at", Every: 90 * time.Second, Bounds: &[2]time.Time{at, at}}, `{"date_histogram":{"field":"at","every":"1m30s","bounds":["2026-01-02T03:04:05.000000006Z","2026-01-02T03:04:05.000000006Z"]}}`},

@@ -22,6 +22,7 @@ type termsAggregationJSON[sub any] struct {
 type rangeAggregationJSON[sub any] struct {
 	Field  string                 `json:"field"`
 	Ranges []aggregationRangeJSON `json:"ranges"`
+	Zone   string                 `json:"time_zone,omitempty"`
 	Sub    map[string]sub         `json:"sub,omitempty"`
 }
 
@@ -82,7 +83,7 @@ func (a TermsAggregation) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the aggregation as {"range": …}; see UnmarshalAggregation.
 func (a RangeAggregation) MarshalJSON() ([]byte, error) {
-	j := rangeAggregationJSON[Aggregation]{Field: a.Field, Sub: a.Sub, Ranges: make([]aggregationRangeJSON, len(a.Ranges))}
+	j := rangeAggregationJSON[Aggregation]{Field: a.Field, Zone: a.TimeZone, Sub: a.Sub, Ranges: make([]aggregationRangeJSON, len(a.Ranges))}
 	for i, r := range a.Ranges {
 		to := &j.Ranges[i]
 		to.Name, to.ExcludeFrom, to.IncludeTo = r.Name, r.ExcludeFrom, r.IncludeTo
@@ -155,7 +156,8 @@ func (a TopHitsAggregation) MarshalJSON() ([]byte, error) {
 //
 //	{"terms": {"field": "host", "size": 10, "min_count": 1, "order": "-count", "sub": SUB}}
 //	{"range": {"field": "price", "ranges": [{"name": "cheap", "to": 10}, {"from": 10, "to": 20}], "sub": SUB}}
-//	{"range": {"field": "at", "ranges": [{"from": {"time": "2026-01-01T00:00:00Z"}}]}}
+//	{"range": {"field": "at", "ranges": [{"from": {"time": "2026-01-01T00:00:00Z"}}, {"from": "now-1d/d"}],
+//	           "time_zone": "Europe/Berlin"}}
 //	{"histogram": {"field": "price", "interval": 5, "offset": 1, "min_count": 1, "bounds": [0, 50], "sub": SUB}}
 //	{"date_histogram": {"field": "at", "unit": "day", "zone": "Europe/Berlin", "offset": "6h", "sub": SUB}}
 //	{"date_histogram": {"field": "at", "every": "90m", "bounds": ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]}}
@@ -287,7 +289,7 @@ func unmarshalRanges(body []byte, depth int) (Aggregation, error) {
 	if err := document.DecodeObject(body, &j); err != nil {
 		return nil, err
 	}
-	a := RangeAggregation{Field: j.Field}
+	a := RangeAggregation{Field: j.Field, TimeZone: j.Zone}
 	for i, from := range j.Ranges {
 		r := AggregationRange{Name: from.Name, ExcludeFrom: from.ExcludeFrom, IncludeTo: from.IncludeTo}
 		var err error

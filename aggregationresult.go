@@ -34,6 +34,7 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 	if err != nil {
 		return nil, err
 	}
+	set.Now = x.Now()
 	if len(o.Selections) > 0 {
 		// Aggregations do not see their own selection, so matches are those of the query alone.
 		alone := set

@@ -12,6 +12,7 @@ import (
 
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/aggregate"
+	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/plan"
 	"github.com/riffle-search/riffle/internal/search"
 )
@@ -154,20 +155,23 @@ func (a RangeAggregation) spec(b *aggregationBuilder, place string) (*aggregate.
 	if len(a.Ranges) == 0 {
 		return nil, plan.Errorf(place+".Ranges", "are none")
 	}
+	if _, err := datemath.Zone(a.TimeZone); err != nil {
+		return nil, plan.Errorf(place+".TimeZone", "%w", err)
+	}
 	k := make(aggregate.Ranges, len(a.Ranges))
 	for i, r := range a.Ranges {
-		bound := func(name string, x any, exclusive bool) (columns.Bound, error) {
+		bound := func(name string, x any, exclusive, up bool) (columns.Bound, error) {
 			if x == nil {
 				return columns.Bound{Open: true}, nil
 			}
-			v, err := b.rw.ColumnValue(fmt.Sprintf("%s.Ranges[%d].%s", place, i, name), a.Field, x)
+			v, err := b.rw.RangeBound(fmt.Sprintf("%s.Ranges[%d].%s", place, i, name), a.Field, x, a.TimeZone, up)
 			return columns.Bound{Value: v, Exclusive: exclusive}, err
 		}
 		var err error
-		if k[i].From, err = bound("From", r.From, r.ExcludeFrom); err != nil {
+		if k[i].From, err = bound("From", r.From, r.ExcludeFrom, r.ExcludeFrom); err != nil {
 			return nil, err
 		}
-		if k[i].To, err = bound("To", r.To, !r.IncludeTo); err != nil {
+		if k[i].To, err = bound("To", r.To, !r.IncludeTo, r.IncludeTo); err != nil {
 			return nil, err
 		}
 	}

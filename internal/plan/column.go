@@ -5,6 +5,7 @@ import (
 
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
+	"github.com/riffle-search/riffle/internal/datemath"
 )
 
 // CheckColumn reports why the values of a field cannot be had by document, if that is so. part names
@@ -33,17 +34,19 @@ func (rw *Rewriter) CheckColumn(part, field string) error {
 	return Errorf(part, "field %q has no column: ask for one by Field.Column or Schema.Columns, and Reindex", field)
 }
 
-// ColumnValue returns a value for comparing with those of a field's column. A text is read as the
-// field's type in the schema says.
-func (rw *Rewriter) ColumnValue(part, field string, x any) (columns.Value, error) {
+// RangeBound returns a bound of a range of a field's column, for Range.From and Range.To alike: see
+// riffle.Range. With up, the last instant of what a text says is meant.
+func (rw *Rewriter) RangeBound(part, field string, x any, timeZone string, up bool) (columns.Value, error) {
+	zone, err := datemath.Zone(timeZone)
+	if err != nil {
+		return columns.Value{}, Errorf(part, "%w", err)
+	}
 	v, err := valueOf(field, x)
 	if err != nil {
 		return columns.Value{}, Errorf(part, "field %q: %#v is not a value", field, x)
 	}
-	if _, declared := rw.iv.Schema.Fields[field]; declared {
-		if v, err = rw.asDeclared(field, v); err != nil {
-			return columns.Value{}, Errorf(part, "field %q: %w", field, err)
-		}
+	if v, err = rw.rangeBound(field, v, zone, up); err != nil {
+		return columns.Value{}, Errorf(part, "field %q: %w", field, err)
 	}
 	return v.Column(), nil
 }

@@ -78,23 +78,7 @@ func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 		return Clause{}, Errorf("Range.TimeZone", "%w", err)
 	}
 	from, to, err := q.bounds(func(v document.Value, up bool) (document.Value, error) {
-		switch {
-		case v.Kind != document.KindText:
-		case declared && f.Type == document.KeywordField:
-			return v, nil
-		case datemath.Is(v.Str) && (!declared || f.Type == document.DateField):
-			t, err := datemath.Parse(v.Str, rw.now, zone, up)
-			return document.Time(q.Field, t), err
-		case declared && f.Type == document.DateField && zone != time.UTC && len(v.Str) >= len(time.DateOnly):
-			t, err := datemath.ParseDate(v.Str, zone)
-			return document.Time(q.Field, t), err
-		case !declared:
-			return v, fmt.Errorf("%q is a text, and no schema says what it means", v.Str)
-		}
-		if declared {
-			return rw.asDeclared(q.Field, v)
-		}
-		return v, nil
+		return rw.rangeBound(q.Field, v, zone, up)
 	})
 	if err != nil {
 		return Clause{}, err
@@ -107,6 +91,29 @@ func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 		return Clause{kind: clauseBool}, nil
 	}
 	return setOf(set, score), nil
+}
+
+// rangeBound reads a bound of a range of a field: a text as the field's type in the schema says, or as an
+// instant relative to now.
+func (rw *Rewriter) rangeBound(field string, v document.Value, zone *time.Location, up bool) (document.Value, error) {
+	f, declared := rw.iv.Schema.Fields[field]
+	switch {
+	case v.Kind != document.KindText:
+	case declared && f.Type == document.KeywordField:
+		return v, nil
+	case datemath.Is(v.Str) && (!declared || f.Type == document.DateField):
+		t, err := datemath.Parse(v.Str, rw.now, zone, up)
+		return document.Time(field, t), err
+	case declared && f.Type == document.DateField && zone != time.UTC && len(v.Str) >= len(time.DateOnly):
+		t, err := datemath.ParseDate(v.Str, zone)
+		return document.Time(field, t), err
+	case !declared:
+		return v, fmt.Errorf("%q is a text, and no schema says what it means", v.Str)
+	}
+	if declared {
+		return rw.asDeclared(field, v)
+	}
+	return v, nil
 }
 
 // columnBound returns an end of an interval.

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/cpuexec"
@@ -24,6 +25,9 @@ type Aggregating struct {
 	Scores bool             // the hits of some aggregation have scores
 	Bytes  int64            // memory, at most
 }
+
+// Now is what "now" means in the search.
+func (x *Run) Now() time.Time { return x.settings.Now }
 
 // Aggregate computes aggregations of all documents that match the planned search. A *plan.Error names
 // the aggregation at fault.
