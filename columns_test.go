@@ -172,10 +172,13 @@ func columnDocument(rng *rand.Rand, era int) map[string]any {
 // memory with and without a tail, after seals and merges in every order, with replaced and deleted
 // documents, after Open, of an index made by Build, and with a cache that holds nothing.
 func TestColumns(t *testing.T) {
-	for _, order := range []DocOrder{OrderByArrival, OrderByGlobalScore, OrderByGraph} {
+	for _, order := range []DocOrder{OrderByArrival, OrderByGlobalScore, OrderByGraph, OrderByField} {
 		t.Run(order.String(), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(16, uint64(order)))
 			o := &Options{Schema: columnSchema, CacheBytes: 1, Merge: MergeOptions{Order: order, Disabled: true}}
+			if order == OrderByField {
+				o.Merge.OrderField, o.Merge.OrderDescending = "mixed", true
+			}
 			ix := newIndex(t, o)
 			want := map[string]columnValues{}
 			check := func(what string) {

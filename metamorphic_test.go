@@ -70,6 +70,7 @@ var tunings = []tuning{
 	{name: "byscore-unranked", memory: tinyMemory, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 4, Order: OrderByGlobalScore}, Similarity: &BM25{K1: 0.9, B: 0.4}}},
 	{name: "bygraph", memory: tinyMemory, opts: Options{private: tinyTables, Merge: MergeOptions{SegmentsPerTier: 3, Order: OrderByGraph}}},
+	{name: "byfield", memory: tinyMemory, opts: Options{Merge: MergeOptions{SegmentsPerTier: 2, Order: OrderByField, OrderField: "num"}}},
 	{name: "changing", memory: tinyMemory}, // other options at every Open
 	{name: "wide", wide: true, memory: 1 << 20, opts: Options{
 		Merge: MergeOptions{SegmentsPerTier: 2, Order: OrderByGlobalScore}, Rank: Rank{Field: "rank", Alpha: 0.5}}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,6 +64,12 @@ const (
 	// and one of fewer than segment.MinGraphDocs documents, keep the order of arrival. Hits with
 	// equal scores are then no longer in the order of arrival.
 	OrderByGraph
+
+	// OrderByField puts documents in the order of a field with a column, MergeOptions.OrderField: of
+	// dates, for instance. A range of its values is then a run of documents, and a search that sorts by
+	// the field stops after a few. Documents without a value come last. It costs what OrderByGraph
+	// gains: choose by what your searches do.
+	OrderByField
 )
 
 func (o DocOrder) String() string {
@@ -73,6 +80,8 @@ func (o DocOrder) String() string {
 		return "global-score"
 	case OrderByGraph:
 		return "graph"
+	case OrderByField:
+		return "field"
 	}
 	return fmt.Sprintf("DocOrder(%d)", uint8(o))
 }
@@ -190,6 +199,11 @@ type MergeOptions struct {
 
 	// Order of documents in merged segments. The default is OrderByArrival.
 	Order DocOrder
+
+	// OrderField is the field of OrderByField. Documents ascend by the least of their values in it, or,
+	// with OrderDescending, descend by the greatest.
+	OrderField      string
+	OrderDescending bool
 
 	// Workers is how many cores merges and seals use at most, all together. The default is half of
 	// GOMAXPROCS, at least one. One merge and one seal run at a time; they take turns of some 50
@@ -487,7 +501,13 @@ func (o *Options) Validate() error {
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
 	want(d.Merge.SegmentsPerTier >= 2, "Merge.SegmentsPerTier", "must be at least 2", d.Merge.SegmentsPerTier)
 	want(d.Merge.MaxSegmentBytes > 0, "Merge.MaxSegmentBytes", "must be positive", d.Merge.MaxSegmentBytes)
-	want(d.Merge.Order <= OrderByGraph, "Merge.Order", "must be OrderByArrival, OrderByGlobalScore or OrderByGraph", d.Merge.Order)
+	want(d.Merge.Order <= OrderByField, "Merge.Order", "must be OrderByArrival, OrderByGlobalScore, OrderByGraph or OrderByField", d.Merge.Order)
+	if d.Merge.Order == OrderByField {
+		want(d.Merge.OrderField != "", "Merge.OrderField", "must name a field with OrderByField", `""`)
+	} else {
+		want(d.Merge.OrderField == "", "Merge.OrderField", "goes with OrderByField", strconv.Quote(d.Merge.OrderField))
+		want(!d.Merge.OrderDescending, "Merge.OrderDescending", "goes with OrderByField", true)
+	}
 	want(d.Merge.Workers > 0, "Merge.Workers", "must be at least 1", d.Merge.Workers)
 	want(d.Merge.MemoryBytes > 0, "Merge.MemoryBytes", "must be positive", d.Merge.MemoryBytes)
 	want(d.Rank.Alpha >= 0 && d.Rank.Alpha <= 1 && !math.IsNaN(d.Rank.Alpha), "Rank.Alpha", "must lie in [0, 1]", d.Rank.Alpha)
@@ -546,6 +566,10 @@ func (o *Options) String() string {
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)
 	line("merge.max_segment_bytes", d.Merge.MaxSegmentBytes)
 	line("merge.order", d.Merge.Order)
+	if d.Merge.Order == OrderByField {
+		line("merge.order_field", d.Merge.OrderField)
+		line("merge.order_descending", d.Merge.OrderDescending)
+	}
 	line("merge.workers", d.Merge.Workers)
 	line("merge.memory_bytes", d.Merge.MemoryBytes)
 	line("merge.disabled", d.Merge.Disabled)
@@ -588,6 +612,8 @@ func docOrderOf(o segment.Order) DocOrder {
 		return OrderByGlobalScore
 	case segment.ByGraph:
 		return OrderByGraph
+	case segment.ByField:
+		return OrderByField
 	}
 	return OrderByArrival
 }
@@ -634,6 +660,8 @@ func (o *Options) order() segment.Order {
 		return segment.Order{Kind: segment.ByGlobalScore, Alpha: o.Rank.Alpha, BM25: *o.Similarity}
 	case OrderByGraph:
 		return segment.Order{Kind: segment.ByGraph}
+	case OrderByField:
+		return segment.Order{Kind: segment.ByField, Field: o.Merge.OrderField, Descending: o.Merge.OrderDescending}
 	}
 	return segment.Order{}
 }

@@ -68,7 +68,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.TrigramBytes: must be positive, or NoTrigrams, not -2",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
 		"Options.Merge.MaxSegmentBytes: must be positive, not -5",
-		"Options.Merge.Order: must be OrderByArrival, OrderByGlobalScore or OrderByGraph, not DocOrder(4)",
+		"Options.Merge.Order: must be OrderByArrival, OrderByGlobalScore, OrderByGraph or OrderByField, not DocOrder(4)",
 		"Options.Merge.Workers: must be at least 1, not -1",
 		"Options.Merge.MemoryBytes: must be positive, not -1",
 		"Options.Similarity: ",

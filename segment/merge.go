@@ -226,8 +226,11 @@ func (m *merger) number() error {
 		}
 	}
 	sort := m.sortByGlobalScore
-	if m.order.Kind == ByGraph {
+	switch m.order.Kind {
+	case ByGraph:
 		sort = m.sortByGraph
+	case ByField:
+		sort = m.sortByField
 	}
 	if err := sort(); err != nil {
 		return err

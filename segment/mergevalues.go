@@ -35,7 +35,8 @@ type columnMerger struct {
 	pace    pace
 }
 
-func (c *columnMerger) merge(name string) error {
+// open opens the columns of the inputs, and chooses the kind of the new one.
+func (c *columnMerger) open(name string) error {
 	for _, in := range c.merger.inputs {
 		col, err := in.Reader.Column(name)
 		if err != nil {
@@ -43,12 +44,16 @@ func (c *columnMerger) merge(name string) error {
 		}
 		c.inputs = append(c.inputs, col)
 	}
-	if err := c.choose(); err != nil {
+	c.convert = make([]func(uint64) uint64, len(c.inputs))
+	return c.choose()
+}
+
+func (c *columnMerger) merge(name string) error {
+	if err := c.open(name); err != nil {
 		return err
 	}
 	w := c.beginColumn(name)
 	c.builder = columns.NewBuilder(c.kind, w.emit)
-	c.convert = make([]func(uint64) uint64, len(c.inputs))
 	err := c.prepare()
 	switch {
 	case err != nil:

@@ -22,7 +22,8 @@ var ErrFormat = format.Err
 //	docs       varint
 //	flags      byte    1: ranks are kept, 2: documents are stored
 //	order      byte    OrderKind; ByGlobalScore is followed by alpha, k1 and b
-//	                   (8 bytes each, IEEE 754, little-endian) and the idf (1 byte)
+//	                   (8 bytes each, IEEE 754, little-endian) and the idf (1 byte),
+//	                   ByField by the field (text) and flags (byte, 1: descending)
 //	lists      varint  number of long lists
 //	fields     varint  number of fields
 //	field, by ascending name:
@@ -55,6 +56,8 @@ type meta struct {
 const (
 	metaRanks  = 1
 	metaStored = 2
+
+	orderDescending = 1
 
 	fieldNorms  = 1
 	fieldSparse = 2
@@ -92,7 +95,11 @@ func bit(set bool, b byte) byte {
 
 func appendOrder(dst []byte, o Order) []byte {
 	dst = append(dst, byte(o.Kind))
-	if o.Kind != ByGlobalScore {
+	switch o.Kind {
+	case ByField:
+		return append(appendText(dst, o.Field), bit(o.Descending, orderDescending))
+	case ByGlobalScore:
+	default:
 		return dst
 	}
 	for _, x := range []float64{o.Alpha, o.BM25.K1, o.BM25.B} {
@@ -162,13 +169,22 @@ func decodeMeta(payload []byte, version byte) (*meta, error) {
 func (d *decoder) order(m *meta) Order {
 	o := Order{Kind: OrderKind(d.byte("order"))}
 	switch {
-	case o.Kind <= ByGraph:
+	case o.Kind <= ByField:
 	case m.version < featureVersion:
-		d.fail("order %d, want at most %d", o.Kind, ByGraph)
+		d.fail("order %d, want at most %d", o.Kind, ByField)
 	default:
 		d.lacks(m, fmt.Sprintf("order %d", o.Kind))
 	}
-	if o.Kind != ByGlobalScore {
+	switch o.Kind {
+	case ByField:
+		o.Field = string(d.text("field of the order"))
+		o.Descending = d.flags(m, "flags of the order", orderDescending) != 0
+		if err := o.validate(); err != nil {
+			d.fail("%v", err)
+		}
+		return o
+	case ByGlobalScore:
+	default:
 		return o
 	}
 	for _, x := range []*float64{&o.Alpha, &o.BM25.K1, &o.BM25.B} {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ const (
 	Arrival       OrderKind = iota // as they came; merges keep the order of their inputs
 	ByGlobalScore                  // by descending best possible score, see Order
 	ByGraph                        // documents with common terms close together, see Order
+	ByField                        // by the values of a field, see Order
 )
 
 // An Order is how a merge numbers documents. The zero value is order of arrival.
@@ -30,17 +32,26 @@ const (
 // have runs of small gaps and wide holes: they take less space, and more blocks are skipped. A
 // merge of fewer than minGraphDocs documents keeps the order of arrival. Of documents with equal
 // scores the lowest number is returned first; in this order that says nothing about age.
+//
+// By field, documents ascend by the least of their values in a column, or descend by the greatest.
+// Those without a value come last, and ties keep the order of arrival. Then the tiles of the column
+// hardly overlap: a range of values is a run of documents, and a search sorted by the field reads
+// only the first tiles or the last.
 type Order struct {
-	Kind  OrderKind
-	Alpha float64       // ByGlobalScore: weight of the static rank, 0 to 1
-	BM25  blockmax.BM25 // ByGlobalScore: similarity whose impacts count
+	Kind       OrderKind
+	Alpha      float64       // ByGlobalScore: weight of the static rank, 0 to 1
+	BM25       blockmax.BM25 // ByGlobalScore: similarity whose impacts count
+	Field      string        // ByField: the field
+	Descending bool          // ByField: the greatest value comes first
 }
 
 // validate reports parameters that are out of range.
 func (o Order) validate() error {
 	switch {
-	case o.Kind > ByGraph:
-		return fmt.Errorf("order %d, want at most %d", o.Kind, ByGraph)
+	case o.Kind > ByField:
+		return fmt.Errorf("order %d, want at most %d", o.Kind, ByField)
+	case o.Kind == ByField && o.Field == "":
+		return errors.New("an order by a field needs the name of one")
 	case o.Kind != ByGlobalScore:
 		return nil
 	case !(o.Alpha >= 0 && o.Alpha <= 1):

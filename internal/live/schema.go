@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
+	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -34,6 +36,9 @@ func (ix *Index) loadSchemas() (kept, wanted *document.Schema, err error) {
 				return nil, nil, err
 			}
 		}
+	}
+	if o := ix.opts.Merge.Order; o.Kind == segment.ByField && !wanted.HasColumn(o.Field) {
+		return nil, nil, fmt.Errorf("riffle: Options.Merge.OrderField: field %q has no column to order documents by; Schema.Fields[%q].Column makes one in a new index, Reindex in this one", o.Field, o.Field)
 	}
 	return kept, wanted, wanted.Validate(ix.opts.Analyzer)
 }
