@@ -31,10 +31,32 @@ func TestMemoryOfChild(t *testing.T) {
 	if code := execute(context.Background(), strings.Split(line, "\n"), os.Stdin, io.Discard, os.Stderr); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	fmt.Printf("peak %d\n", memlimit.Peak())
+	fmt.Printf("peak %d\n", memlimit.Peak()-ofProgram(t))
 }
 
-// peakOf runs a command line in a process of its own and returns the most memory that it had.
+// ofProgram returns the memory of the program's own pages: of the files that are still mapped when the
+// index is closed. A kernel drops them when it must. How many it maps beside one that is needed differs
+// from kernel to kernel, by more than ten megabytes.
+func ofProgram(t *testing.T) int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "RssFile:" {
+			kb, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kb << 10
+		}
+	}
+	t.Fatalf("no RssFile in %q", status)
+	return 0
+}
+
+// peakOf runs a command line in a process of its own and returns the most memory that it had, without
+// the pages of the program.
 func peakOf(t *testing.T, in io.Reader, args ...string) int64 {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestMemoryOfChild$")
@@ -78,7 +100,7 @@ func passages(w io.Writer, n int) error {
 }
 
 // TestMemory: the process stays within 64 MiB of its budget, whatever the size of the input or of the
-// index.
+// index. The program itself, which is not counted here, takes at least 12 of these.
 func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no peak on " + runtime.GOOS)
@@ -90,7 +112,7 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		sizes = sizes[:1]
 	}
-	const mib, beside = 1 << 20, 64 << 20
+	const mib, beside = 1 << 20, 52 << 20
 	dir := t.TempDir()
 	topics := filepath.Join(dir, "topics.tsv")
 	var lines strings.Builder
