@@ -13,7 +13,7 @@
 // # What is the same
 //
 // The documents found and their number, the stored fields, fragments and locations, and the order by
-// _id. Scores, and the order that follows from them, are riffle's BM25.
+// _id and by fields. Scores, and the order that follows from them, are riffle's BM25.
 //
 //	match, match_phrase     analyzer, operator, fuzziness, prefix_length
 //	term, terms             phrases of terms, of alternatives, and fuzzy ones
@@ -23,14 +23,15 @@
 //	query                   bleve's query string, without any addition
 //
 //	request                 size, from, fields, highlight, includeLocations, score ("none"),
-//	                        sort by _score and _id, search_after, search_before
+//	                        sort by fields (type, mode, missing), _score and _id, search_after,
+//	                        search_before
 //
 // Boosts of compound queries are ignored, as in bleve.
 //
 // # What is refused
 //
 // An error names the place: places on a map, networks, vectors, synonyms of requests, explanations,
-// facets, sorting by fields, and boosts that are negative or above riffle.MaxBoost. So is what bleve's
+// facets, and boosts that are negative or above riffle.MaxBoost. So is what bleve's
 // SearchRequest.Validate refuses, which bleve's Search does not call.
 //
 // # How it works

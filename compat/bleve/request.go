@@ -29,12 +29,6 @@ type highlighting struct {
 	how    style
 }
 
-// A sortKey orders hits by their score or their id.
-type sortKey struct {
-	id         bool // otherwise by score
-	descending bool
-}
-
 // parseRequest reads a request. What this package does not answer exactly is an error that names the
 // place.
 func (m *Mapping) parseRequest(text []byte) (*request, error) {
@@ -125,6 +119,12 @@ func (r *request) order(list []json.RawMessage) error {
 			return placed(page.name, errorf("%d sort keys are wanted, not %d", len(r.sort), len(page.keys)))
 		}
 		for i, key := range r.sort {
+			if key.field != "" {
+				if _, err := key.encode(page.keys[i]); err != nil {
+					return placed(fmt.Sprintf("%s[%d]", page.name, i), err)
+				}
+				continue
+			}
 			if _, err := strconv.ParseFloat(page.keys[i], 64); err != nil && !key.id {
 				return placed(fmt.Sprintf("%s[%d]", page.name, i), errorf("%q is no score", page.keys[i]))
 			}
@@ -133,48 +133,13 @@ func (r *request) order(list []json.RawMessage) error {
 	return nil
 }
 
-func parseSortKey(text json.RawMessage) (key sortKey, err error) {
-	var by string
-	if json.Unmarshal(text, &by) == nil {
-		if by != "" && (by[0] == '-' || by[0] == '+') {
-			key.descending, by = by[0] == '-', by[1:]
-		}
-	} else {
-		var object struct {
-			By         string `json:"by"`
-			Field      string `json:"field"`
-			Descending any    `json:"desc"`
-		}
-		if err := json.Unmarshal(text, &object); err != nil {
-			return key, errorf("a text or an object is wanted")
-		}
-		key.descending = object.Descending == true
-		switch object.By {
-		case "id", "score":
-			by = "_" + object.By
-		case "geo_distance":
-			return key, errorf("places are not supported")
-		default:
-			by = object.Field
-		}
-	}
-	switch by {
-	case "_id":
-		key.id = true
-	case "_score":
-	default:
-		return key, errorf("sorting by the field %q needs columns of values, which the index does not have", by)
-	}
-	return key, nil
-}
-
 // byScore reports whether hits are in the order in which riffle finds them, but for ties, which further
 // keys order.
 func (r *request) byScore() bool {
-	return r.after == nil && r.before == nil && len(r.sort) > 0 && !r.sort[0].id && r.sort[0].descending
+	return r.after == nil && r.before == nil && len(r.sort) > 0 && !r.sort[0].id && r.sort[0].field == "" && r.sort[0].descending
 }
 
 // tieBroken reports whether keys behind the score order ties.
 func (r *request) tieBroken() bool {
-	return slices.ContainsFunc(r.sort, func(k sortKey) bool { return k.id })
+	return slices.ContainsFunc(r.sort, func(k sortKey) bool { return k.id || k.field != "" })
 }

@@ -31,7 +31,8 @@ type Hit struct {
 	DecodedSort []string            `json:"decoded_sort,omitempty"`
 	Fields      map[string]any      `json:"fields,omitempty"` // values: string, float64, bool, or []any of these
 
-	order    [2]int // number of the index, and place among its hits
+	terms    []string // for the sort keys that are fields
+	order    [2]int   // number of the index, and place among its hits
 	m        *Mapping
 	snapshot *riffle.Snapshot
 }

@@ -31,14 +31,18 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 			return nil, err
 		}
 		defer s.Close()
-		hits, total, err := x.best(ctx, s, r)
+		q, hits, total, err := x.best(ctx, s, r)
 		if err != nil {
 			return nil, err
 		}
 		res.Total += total
+		begin := len(res.Hits)
 		for place, h := range hits {
 			res.MaxScore = max(res.MaxScore, h.Score)
 			res.Hits = append(res.Hits, &Hit{Index: x.name, ID: h.ID, Score: h.Score, order: [2]int{i, place}, m: x.m, snapshot: s})
+		}
+		if err := x.addTerms(ctx, s, r, q, res.Hits[begin:]); err != nil {
+			return nil, err
 		}
 	}
 	res.Hits = r.page(res.Hits)
@@ -51,12 +55,12 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 	return res, nil
 }
 
-// best returns the hits of an index that may be on the page, and how many there are in all. If there
+// best returns the query, and the hits of an index that may be on the page, and how many there are in all. If there
 // are any, the best one is among them.
-func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []riffle.Hit, total int, err error) {
-	q, err := r.query.query(&compiler{ctx, s})
+func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (q riffle.Query, _ []riffle.Hit, total int, err error) {
+	q, err = r.query.query(&compiler{ctx, s})
 	if err != nil || q == nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	if r.unscored {
 		q = riffle.ConstantScore{Query: q, Score: 0}
@@ -64,7 +68,7 @@ func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []r
 	want := r.from + r.size
 	if !r.byScore() {
 		if want, err = s.Count(ctx, q); err != nil || want == 0 {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 	}
 	k := max(want, 1)
@@ -73,15 +77,15 @@ func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []r
 	}
 	for {
 		if k > riffle.MaxK {
-			return nil, 0, fmt.Errorf("bleve: sort: at most %d hits are put in order", riffle.MaxK)
+			return nil, nil, 0, fmt.Errorf("bleve: sort: at most %d hits are put in order", riffle.MaxK)
 		}
 		res, err := s.Search(ctx, q, &riffle.SearchOptions{K: k, ExactTotal: true})
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
 		}
 		n := len(res.Hits)
 		if !r.tieBroken() || want == 0 || n < k || res.Hits[n-1].Score < res.Hits[want-1].Score {
-			return res.Hits, res.Total, nil
+			return q, res.Hits, res.Total, nil
 		}
 		k *= 2
 	}
@@ -89,10 +93,13 @@ func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (_ []r
 
 // compare orders hits by the sort keys, then by their place in the indexes.
 func (r *request) compare(a, b *Hit) int {
-	for _, key := range r.sort {
+	for i, key := range r.sort {
 		c := cmp.Compare(a.Score, b.Score)
-		if key.id {
+		switch {
+		case key.id:
 			c = cmp.Compare(a.ID, b.ID)
+		case key.field != "":
+			c = cmp.Compare(a.terms[i], b.terms[i])
 		}
 		if key.descending {
 			c = -c
@@ -122,12 +129,15 @@ func (r *request) page(hits []*Hit) []*Hit {
 
 // mark returns a hit with sort keys.
 func (r *request) mark(keys []string) *Hit {
-	var h Hit
-	for i, key := range r.sort {
-		if key.id {
+	h := Hit{terms: make([]string, len(keys))}
+	for i, key := range r.sort { // request.order has checked the keys
+		switch {
+		case key.id:
 			h.ID = cmp.Or(h.ID, keys[i]) // a second one orders nothing
-		} else {
-			h.Score, _ = strconv.ParseFloat(keys[i], 64) // request.order has checked it
+		case key.field != "":
+			h.terms[i], _ = key.encode(keys[i])
+		default:
+			h.Score, _ = strconv.ParseFloat(keys[i], 64)
 		}
 	}
 	return &h
@@ -135,13 +145,17 @@ func (r *request) mark(keys []string) *Hit {
 
 // finish adds to a hit what the request asks for.
 func (h *Hit) finish(ctx context.Context, r *request) error {
-	for _, key := range r.sort {
+	for i, key := range r.sort {
 		k := "_score"
-		if key.id {
-			k = h.ID
+		decoded := k
+		switch {
+		case key.id:
+			k, decoded = h.ID, h.ID
+		case key.field != "":
+			k, decoded = h.terms[i], key.decode(h.terms[i])
 		}
-		if h.Sort = append(h.Sort, k); len(r.sort) > 1 || key.id { // as bleve, which makes no values of the score alone
-			h.DecodedSort = append(h.DecodedSort, k)
+		if h.Sort = append(h.Sort, k); len(r.sort) > 1 || key.id || key.field != "" { // as bleve, which makes no values of the score alone
+			h.DecodedSort = append(h.DecodedSort, decoded)
 		}
 	}
 	// bleve's phrases have locations, whether or not the request asks for them.

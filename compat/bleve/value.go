@@ -156,6 +156,14 @@ func sortableFloat(f float64) int64 {
 	return n
 }
 
+// floatOf is the inverse of sortableFloat.
+func floatOf(n int64) float64 {
+	if n < 0 {
+		n ^= math.MaxInt64
+	}
+	return math.Float64frombits(uint64(n))
+}
+
 // exactTerms are the terms of a value that is not a text: of a number or a date, one for each four
 // bits that are left out at its end, by which ranges take few terms; and T or F.
 func (v *value) exactTerms() []string {
