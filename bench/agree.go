@@ -75,6 +75,33 @@ func (a *agreement) compare(query string, ref, other []protocol.Hit, scale float
 	}
 }
 
+// compareValues adds the answer of one query of rows. Scores are values or numbers of documents, and must be
+// equal, but for the rounding of sums. Documents of one value may be in any order.
+func (a *agreement) compareValues(query string, ref, other []protocol.Hit) {
+	equal := func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(x) }
+	for i, r := range ref {
+		a.Hits++
+		at := slices.IndexFunc(other, func(o protocol.Hit) bool { return o.ID == r.ID })
+		switch {
+		case i < len(other) && at == i && equal(r.Score, other[i].Score):
+			a.Same++
+		case at >= 0 && equal(r.Score, other[at].Score) && equal(r.Score, other[min(i, len(other)-1)].Score):
+			a.Same++
+			a.Moved++
+		case at < 0 && len(other) == len(ref) && equal(r.Score, other[i].Score) && equal(r.Score, other[len(other)-1].Score):
+			a.Tied++
+		default:
+			a.Off++
+			a.example(query, i, r, other, at, 1)
+		}
+	}
+	if len(other) > len(ref) {
+		a.Off += len(other) - len(ref)
+		a.Hits += len(other) - len(ref)
+		a.Examples = append(a.Examples, fmt.Sprintf("%q: %d hits, not %d", query, len(other), len(ref)))
+	}
+}
+
 func (a *agreement) example(query string, i int, r protocol.Hit, other []protocol.Hit, at int, scale float64) {
 	if len(a.Examples) >= 5 {
 		return
@@ -142,6 +169,12 @@ func (a *agreement) compareCells(set querySet, ref, other *cell, scale float64) 
 				a.Examples = append(a.Examples, fmt.Sprintf("%s of %q: %d, not %d", other.Task, set.queries[i], other.counts[i], n))
 			}
 		}
+	}
+	if ref.task.columns() && ref.task.mode != "filtered" {
+		for i := range ref.hits {
+			a.compareValues(ref.Task+" "+set.queries[i], ref.hits[i], other.hits[i])
+		}
+		return
 	}
 	if scale == 0 {
 		return

@@ -24,6 +24,8 @@ type corpus struct {
 	hash  string // of the file
 	docs  int
 	bytes int64 // of the original text
+
+	columns string // the option "columns", where documents are rows
 }
 
 // writeCorpus tokenises the field "text" of JSON lines. At most limit documents are taken, or all
@@ -122,7 +124,7 @@ type querySet struct {
 // takes says whether the queries are for a task.
 func (s querySet) takes(t task) bool {
 	if s.modes == nil {
-		return !slices.Contains(termModes, t.mode)
+		return !slices.Contains(termModes, t.mode) && !t.columns()
 	}
 	return slices.Contains(s.modes, t.mode)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,9 +29,10 @@ type engine struct {
 	// scale turns its scores into riffle's; 0 when its formula is another.
 	scale float64
 
-	topOnly bool // it cannot count
-	trees   bool // it answers nested and filtered queries
-	fields  bool // its documents are split into fields, so it answers only queries of several fields
+	topOnly bool   // it cannot count
+	trees   bool   // it answers nested and filtered queries
+	columns string // "yes" for rows, documents with columns; an engine of a run has the columns of its corpus
+	fields  bool   // its documents are split into fields, so it answers only queries of several fields
 
 	lacks   []string // modes that it has no query for
 	differs []string // modes in which other documents match than riffle's
@@ -73,11 +75,15 @@ var (
 	split      = map[string]string{"fields": "yes"}
 	places     = map[string]string{"positions": "yes"}
 	pairs      = map[string]string{"positions": "yes", "pairs": "yes"}
+	points     = map[string]string{"points": "yes"}
 	places2    = map[string]string{"positions": "yes", "threads": "2"}
 )
 
 // Modes that not all engines have.
 var slop, near = []string{"slop"}, []string{"near"}
+
+// Modes that some engines answer by sketches, with an error, or not at all.
+var sketches = []string{"percentiles", "cardinality"}
 
 // engines in the order of the tables.
 var engines = []engine{
@@ -123,6 +129,14 @@ var engines = []engine{
 	{name: "riffle-fields", index: "riffle-fields", build: split, prepare: goProgram("riffle"), scale: 1, fields: true},
 	{name: "lucene-fields", index: "lucene-fields", build: split, prepare: luceneProgram, scale: 1, fields: true},
 
+	// Rows with columns. Lucene has ranges and sorts by doc values with a skip index, or by points; no percentiles
+	// and no cardinality. Tantivy's are sketches. bleve has facets and sorts.
+	{name: "riffle-columns", index: "riffle-columns", prepare: goProgram("riffle"), scale: 1, columns: "yes"},
+	{name: "lucene-columns", index: "lucene-columns", prepare: luceneProgram, scale: 1, columns: "yes", lacks: sketches},
+	{name: "lucene-columns-points", index: "lucene-columns-points", build: points, open: points, prepare: luceneProgram, scale: 1, columns: "yes", lacks: sketches},
+	{name: "tantivy-columns", index: "tantivy-columns", prepare: tantivyProgram, scale: 1 / 2.2, columns: "yes", differs: sketches},
+	{name: "bleve-columns", index: "bleve-columns", prepare: goProgram("bleve"), columns: "yes", lacks: slices.Concat(sketches, []string{"histogram", "stats"})},
+
 	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
 	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "riffle-submit", index: "riffle-submit", build: submitted, prepare: goProgram("riffle"), scale: 1, trees: true},
@@ -133,6 +147,23 @@ var engines = []engine{
 	{name: "riffle-deleted", index: "riffle-deleted", build: deleted, prepare: goProgram("riffle"), scale: 1, trees: true},
 	{name: "lucene-deleted", index: "lucene-deleted", build: deleted, prepare: luceneProgram, scale: 1, trees: true},
 	{name: "tantivy-deleted", index: "tantivy-deleted", build: deleted, prepare: tantivyProgram, scale: 1 / 2.2, trees: true},
+}
+
+// over returns the engine with the columns of a corpus, if it has some.
+func (e engine) over(c corpus) (engine, error) {
+	if (e.columns != "") != (c.columns != "") {
+		return e, fmt.Errorf("%s: only engines whose name says columns, and these all, index rows (-sources @logs)", e.name)
+	}
+	if e.columns == "" {
+		return e, nil
+	}
+	with := func(options map[string]string) map[string]string {
+		to := map[string]string{"columns": c.columns}
+		maps.Copy(to, options)
+		return to
+	}
+	e.columns, e.build, e.open = c.columns, with(e.build), with(e.open)
+	return e, nil
 }
 
 func find(name string) (engine, bool) {
@@ -223,6 +254,7 @@ var jars = []struct{ path, sum string }{
 	{"org/apache/lucene/lucene-misc/" + luceneVersion + "/lucene-misc-" + luceneVersion + ".jar", "76ef19cea86639c47f527af66ef71ac2fdfc1ec03d266caee3e394aac586f62e"},
 	{"org/apache/lucene/lucene-queries/" + luceneVersion + "/lucene-queries-" + luceneVersion + ".jar", "7ec548c2eb924c79ac4975b32e7b17395dec04bed936ef8a1ed48b2db06e73e5"},
 	{"org/apache/lucene/lucene-analysis-common/" + luceneVersion + "/lucene-analysis-common-" + luceneVersion + ".jar", "7e7fc5bcb7e2fd702701cfa7f5c209f28bdaf89cb8ef0ba379255c9d7c687430"},
+	{"org/apache/lucene/lucene-sandbox/" + luceneVersion + "/lucene-sandbox-" + luceneVersion + ".jar", "75beeaae29743d5e8892ac93b64d712a345022f8d1977e95af0070ce51308767"},
 	{"com/google/code/gson/gson/2.13.2/gson-2.13.2.jar", "dd0ce1b55a3ed2080cb70f9c655850cda86c206862310009dcb5e5c95265a5e0"},
 }
 
@@ -245,8 +277,8 @@ func luceneProgram(ctx context.Context, t *tools) (program, error) {
 		}
 		classpath += string(os.PathListSeparator) + file
 	}
-	source := filepath.Join(t.source, "lucene", "LuceneBench.java")
-	err = t.command(ctx, filepath.Join(home, "bin", "javac"), "-cp", classpath, "-d", classes, source).Run()
+	sources := []string{filepath.Join(t.source, "lucene", "LuceneBench.java"), filepath.Join(t.source, "lucene", "LuceneColumns.java")}
+	err = t.command(ctx, filepath.Join(home, "bin", "javac"), append([]string{"-cp", classpath, "-d", classes}, sources...)...).Run()
 	if err != nil {
 		return program{}, fmt.Errorf("javac: %w", err)
 	}
@@ -255,7 +287,7 @@ func luceneProgram(ctx context.Context, t *tools) (program, error) {
 		// is what Lucene decodes postings with, if it may.
 		args: []string{filepath.Join(home, "bin", "java"), "-server", "-Xms2g", "-Xmx2g", "-XX:+UseParallelGC",
 			"--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED", "-cp", classpath, "LuceneBench"},
-		files: []string{source},
+		files: sources,
 	}, nil
 }
 

@@ -47,11 +47,12 @@ func parse(args []string) (s settings, err error) {
 		f.PrintDefaults()
 		listMeasurements(f.Output())
 		listLists(f.Output())
+		listShapes(f.Output())
 	}
 	f.StringVar(&s.measure, "measure", "warm", "what is measured: a name for a set of flags; those on the command line win")
 	f.StringVar(&s.engines, "engines", "riffle,riffle-bp,lucene,lucene-bp,lucene-1000,tantivy,bleve,bluge,sqlite,pisa", "engines, in the order of the table; the others are compared with the first")
 	f.StringVar(&s.corpora, "corpora", corporaFolder(), "folder of documents and queries (or RIFFLE_CORPORA)")
-	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text")
+	f.StringVar(&s.sources, "sources", "gutenberg-a.jsonl.zst,gutenberg-b.jsonl.zst", "files of documents, JSON lines with a field text; or, behind @, rows with columns that are made from a seed")
 	f.StringVar(&s.queries, "queries", "gutenberg-dev.tsv,terabyte05.tsv,msmarco-dev.tsv", "files of queries, in the folder queries; or, behind =, queries with ; between; or, behind @, a list that is drawn from the documents")
 	f.IntVar(&s.docs, "docs", 0, "most documents of a copy (0: all)")
 	f.IntVar(&s.copies, "copies", 1, "times the documents are indexed, each time with new ids")
@@ -154,7 +155,7 @@ func run(ctx context.Context, s settings, out, log io.Writer) error {
 		if err != nil {
 			return err
 		}
-		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, bytes, e.built})
+		r.Engines = append(r.Engines, engineReport{e.name, e.about.Version, e.about.Terms, e.about.Segments, bytes, e.about.ColumnBytes, e.built})
 	}
 	r.Agreements = agreements(field, sets, r.Cells)
 	if s.json != "" {
@@ -178,6 +179,12 @@ func (s *settings) times() func(context.Context, []contestant, []querySet, []tas
 }
 
 func (s *settings) querySets(c corpus) (sets []querySet, err error) {
+	if shape, ok, err := s.rowsOf(); err != nil || ok {
+		if err != nil {
+			return nil, err
+		}
+		return rowSets(c, shape, s.limit)
+	}
 	var d *drawing
 	for name := range strings.SplitSeq(s.queries, ",") {
 		if list, ok := strings.CutPrefix(name, "@"); ok {
@@ -225,6 +232,12 @@ func (s *settings) corpus(log io.Writer) (corpus, error) {
 	if err := os.MkdirAll(s.cache, 0o755); err != nil {
 		return corpus{}, err
 	}
+	if shape, ok, err := s.rowsOf(); err != nil || ok {
+		if err != nil {
+			return corpus{}, err
+		}
+		return writeRows(filepath.Join(s.cache, "rows.txt"), shape, s.docs)
+	}
 	var sources []string
 	for name := range strings.SplitSeq(s.sources, ",") {
 		sources = append(sources, filepath.Join(s.corpora, name))
@@ -248,6 +261,9 @@ func enter(ctx context.Context, s settings, c corpus, log io.Writer) (field []co
 		e, ok := find(name)
 		if !ok {
 			return nil, fmt.Errorf("no engine is named %q", name)
+		}
+		if e, err = e.over(c); err != nil {
+			return nil, err
 		}
 		p, err := e.prepare(ctx, t)
 		if errors.Is(err, errToolMissing) {

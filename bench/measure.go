@@ -28,6 +28,9 @@ func (t task) String() string {
 	if t.filter != "" {
 		filter = ", filter " + t.filter
 	}
+	if t.columns() && t.mode != "filtered" && t.mode != "sort" {
+		return mode
+	}
 	switch t.want {
 	case "count":
 		return mode + " count" + filter
@@ -46,14 +49,19 @@ func (t task) fields() bool { return slices.Contains(fieldModes, t.mode) }
 // places says whether it needs positions.
 func (t task) places() bool { return slices.Contains(placeModes, t.mode) }
 
+// columns says whether it is asked of rows.
+func (t task) columns() bool { return slices.Contains(columnModes, t.mode) }
+
 // What a query may ask, see package protocol: of its words, of their places, of terms that are like
-// it, of several fields.
+// it, of several fields, of rows.
 var (
 	wordModes  = []string{"or", "and", "nested"}
 	placeModes = []string{"phrase", "slop", "near"}
 	termModes  = []string{"prefix", "infix", "regexp", "fuzzy1", "fuzzy2"}
 	fieldModes = []string{"best", "cross", "bm25f"}
-	modes      = slices.Concat(wordModes, placeModes, termModes, fieldModes)
+	modes      = slices.Concat(wordModes, placeModes, termModes, fieldModes, columnModes)
+
+	columnModes = []string{"range", "filtered", "sort", "terms", "histogram", "stats", "percentiles", "cardinality"}
 )
 
 // parseTasks reads names of modes, "top-10,top-10+count,count" and "none,0.1%"; no task if wants is "none".
@@ -80,6 +88,9 @@ func parseTasks(names, wants, filters string) (tasks []task, err error) {
 				if t.k, err = strconv.Atoi(number); err != nil || t.k < 1 || !strings.HasPrefix(want, "top-") {
 					return nil, fmt.Errorf("task %q is neither top-K nor top-K+count nor count", want)
 				}
+			}
+			if t.columns() && (mode == "range") != (want == "count") {
+				continue // a range is counted, everything else lists something
 			}
 			for filter := range strings.SplitSeq(filters, ",") {
 				if t.filter = filter; filter == "none" {
@@ -162,13 +173,13 @@ func (c *contestant) end() error {
 }
 
 func (e engine) can(t task) bool {
-	if e.parts || e.fields != t.fields() || e.topOnly && t.want != "top" || slices.Contains(e.lacks, t.mode) {
+	if e.parts || (e.columns != "") != t.columns() || e.fields != t.fields() || e.topOnly && t.want != "top" || slices.Contains(e.lacks, t.mode) {
 		return false
 	}
 	if t.places() && e.build["positions"] == "" {
 		return false
 	}
-	return t.flat() || t.fields() || e.trees
+	return t.flat() || t.fields() || t.columns() || e.trees
 }
 
 // measure fills the table: for each file and task all engines in turn, so that

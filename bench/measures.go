@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 )
 
 // A measurement is a named set of flags. Flags on the command line win over them.
@@ -61,6 +62,12 @@ var measurements = []measurement{
 		"queries": "@words,@prefixes,@infixes,@expressions",
 		"modes":   "fuzzy1,fuzzy2,prefix,infix,regexp", "tasks": "top-10,count", "budget": "2",
 	})},
+	{"columns", "ranges, sorts, facets and aggregations of rows with columns", map[string]string{
+		"sources": "@logs", "docs": "2000000", "limit": "20",
+		"engines": "riffle-columns,lucene-columns,lucene-columns-points,tantivy-columns,bleve-columns",
+		"modes":   strings.Join(columnModes, ","), "tasks": "top-10,count",
+		"prime": "20", "warm": "0.5", "reps": "20", "budget": "2",
+	}},
 }
 
 // onceAndBest returns flags of measurements over all passages with positions.

@@ -35,6 +35,7 @@ type engineReport struct {
 	Terms    int
 	Segments int
 	Bytes    int64 // of the index's files after the queries, while it is open
+	Columns  int64 // bytes of columns alone, where documents are rows
 	Built    built
 }
 
@@ -72,6 +73,17 @@ func (r *report) writeIndexes(w io.Writer) {
 		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.0f | %.2f | %.2f | %d | %d |\n", e.Name, e.Version,
 			b.Seconds, float64(r.TextBytes)/1e6/b.Seconds, b.CPUSeconds, float64(b.PeakBytes)/1e6, float64(e.Bytes)/1e6,
 			float64(e.Bytes)/float64(r.Engines[0].Bytes), e.Terms, e.Segments)
+	}
+	fmt.Fprintln(w)
+	if r.Engines[0].Columns == 0 {
+		return
+	}
+	fmt.Fprintf(w, "| engine | columns MB | bytes a document | ÷ %s |\n|---|---:|---:|---:|\n", r.Engines[0].Name)
+	for _, e := range r.Engines {
+		if e.Columns > 0 {
+			fmt.Fprintf(w, "| %s | %.2f | %.2f | %.2f |\n", e.Name, float64(e.Columns)/1e6, float64(e.Columns)/float64(r.Docs),
+				float64(e.Columns)/float64(r.Engines[0].Columns))
+		}
 	}
 	fmt.Fprintln(w)
 }

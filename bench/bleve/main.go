@@ -23,7 +23,10 @@ import (
 
 func main() { protocol.Serve(&engine{}) }
 
-type engine struct{ index bleve.Index }
+type engine struct {
+	index   bleve.Index
+	columns []protocol.Column // nil unless documents are rows
+}
 
 // batchDocs is how many documents go into one batch.
 const batchDocs = 1000
@@ -50,13 +53,25 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	if err != nil {
 		return 0, err
 	}
+	if spec := options["columns"]; spec != "" {
+		if e.columns, err = protocol.ParseColumns(spec); err != nil {
+			return 0, err
+		}
+		mapColumns(m.DefaultMapping, e.columns)
+	}
 	idx, err := bleve.New(dir, m)
 	if err != nil {
 		return 0, err
 	}
 	batch := idx.NewBatch()
 	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
-		if err := batch.Index(strconv.Itoa(n), document(n, string(line), options["tags"] != "")); err != nil || batch.Size() < batchDocs {
+		doc := document(n, string(line), options["tags"] != "")
+		if e.columns != nil {
+			if doc, err = row(e.columns, string(line)); err != nil {
+				return err
+			}
+		}
+		if err := batch.Index(strconv.Itoa(n), doc); err != nil || batch.Size() < batchDocs {
 			return err
 		}
 		defer batch.Reset()
@@ -105,13 +120,18 @@ func oneSegment(idx bleve.Index) error {
 	return errors.New("not one segment after five minutes")
 }
 
-func (e *engine) Open(dir string, _ map[string]string) (protocol.Reply, error) {
+func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, error) {
 	if e.index != nil { // opened anew
 		if err := e.index.Close(); err != nil {
 			return protocol.Reply{}, err
 		}
 	}
 	var err error
+	if spec := options["columns"]; spec != "" {
+		if e.columns, err = protocol.ParseColumns(spec); err != nil {
+			return protocol.Reply{}, err
+		}
+	}
 	// Read-only: nothing goes on in the background.
 	if e.index, err = bleve.OpenUsing(dir, map[string]any{"read_only": true}); err != nil {
 		return protocol.Reply{}, err
@@ -162,6 +182,9 @@ func words(q string, and bool) query.Query {
 
 // Search boosts, nests and filters as riffle does; bleve adds a coordination factor.
 func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+	if e.columns != nil {
+		return e.rowSearch(q, k, dst)
+	}
 	query, err := tree(q)
 	if err == nil {
 		dst, _, err = e.search(query, k, dst)
@@ -170,6 +193,9 @@ func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol
 }
 
 func (e *engine) Matches(q protocol.Query) (int, error) {
+	if e.columns != nil {
+		return e.rowMatches(q)
+	}
 	query, err := tree(q)
 	if err != nil {
 		return 0, err

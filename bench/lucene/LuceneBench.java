@@ -66,7 +66,7 @@ public final class LuceneBench {
       String want, int k, List<String> queries, double warm, int reps, double budget, boolean hits, String clock,
       boolean reopen, List<String> puts) {}
 
-  record Hit(long id, float score) {}
+  record Hit(long id, double score) {}
 
   static final class Reply {
     String error;
@@ -74,6 +74,7 @@ public final class LuceneBench {
     int docs;
     long terms;
     int segments;
+    long columnBytes;
     int[] df;
     long[] ns;
     long[] before;
@@ -90,6 +91,7 @@ public final class LuceneBench {
   private IndexSearcher searcher;
   private List<LeafReaderContext> leaves;
   private int threshold;
+  private LuceneColumns columns; // null unless documents are rows
   private int next; // id of the next document that is put
 
   public static void main(String[] args) throws Exception {
@@ -141,6 +143,9 @@ public final class LuceneBench {
     if (!option(req, "batches", "").isEmpty()) {
       return buildBatches(req, Integer.parseInt(option(req, "batches", "")));
     }
+    if (!option(req, "columns", "").isEmpty()) {
+      return buildRows(req);
+    }
     boolean reorder = option(req, "order", "arrival").equals("bp");
     boolean tags = !option(req, "tags", "").isEmpty();
     boolean fields = !option(req, "fields", "").isEmpty();
@@ -176,6 +181,29 @@ public final class LuceneBench {
     }
     if (!option(req, "delete", "").isEmpty()) {
       deleteSome(last);
+    }
+    return reply;
+  }
+
+  private static LuceneColumns columns(Request req) {
+    String spec = option(req, "columns", "");
+    return spec.isEmpty() ? null : new LuceneColumns(spec, !option(req, "points", "").isEmpty());
+  }
+
+  /** One segment that is not a compound file, so that the bytes of its parts can be told. */
+  private static Reply buildRows(Request req) throws Exception {
+    LuceneColumns columns = columns(req);
+    Reply reply = new Reply();
+    IndexWriterConfig config = config().setUseCompoundFile(false);
+    config.getMergePolicy().setNoCFSRatio(0);
+    try (Directory dir = new MMapDirectory(Path.of(req.dir()));
+        IndexWriter writer = new IndexWriter(dir, config);
+        BufferedReader in = Files.newBufferedReader(Path.of(req.docs()))) {
+      for (String line; (line = in.readLine()) != null; reply.docs++) {
+        writer.addDocument(columns.document(line, text));
+      }
+      writer.forceMerge(1);
+      writer.commit();
     }
     return reply;
   }
@@ -367,11 +395,15 @@ public final class LuceneBench {
       writer = new IndexWriter(dir, new IndexWriterConfig(new WhitespaceAnalyzer()).setSimilarity(SIMILARITY));
     }
     threshold = Integer.parseInt(option(req, "threshold", "0"));
+    columns = columns(req);
     search(writer != null ? DirectoryReader.open(writer) : DirectoryReader.open(dir));
     Reply reply = new Reply();
     reply.version = "Lucene " + Version.LATEST + ", JDK " + Runtime.version().feature();
     reply.docs = reader.numDocs();
     reply.segments = leaves.size();
+    if (columns != null) {
+      reply.columnBytes = LuceneColumns.bytes(Path.of(req.dir()));
+    }
     for (LeafReaderContext c : leaves) {
       reply.terms += c.reader().terms("text").size();
     }
@@ -523,6 +555,13 @@ public final class LuceneBench {
   private Hit[] lastHits = new Hit[0];
 
   private int once(Request req, String words) throws Exception {
+    if (columns != null && LuceneColumns.has(req.mode())) {
+      if (req.want().equals("count")) {
+        return columns.count(searcher, words);
+      }
+      lastHits = columns.top(searcher, req.mode(), words, req.k());
+      return 0;
+    }
     Query q = query(req, words);
     // Two passes count faster than one collector that may not prune.
     if (!req.want().equals("count")) {

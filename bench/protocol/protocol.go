@@ -56,6 +56,8 @@
 // name of a tag: only documents that have it match. Documents get tags by their numbers
 // when the build option "tags" is there; see Tags.
 //
+// Rows, documents with columns, have modes of their own; see Column.
+//
 // "want" is "top" (the k best, nothing else), "topcount" (the k best, and how many
 // match, exactly) or "count" (how many match). "counts" is absent for "top".
 package protocol
@@ -105,6 +107,8 @@ type Reply struct {
 	Docs     int    `json:"docs,omitempty"`
 	Terms    int    `json:"terms,omitempty"` // distinct terms
 	Segments int    `json:"segments,omitempty"`
+
+	ColumnBytes int64 `json:"columnBytes,omitempty"` // of the columns alone, where there are rows
 
 	DF []int `json:"df,omitempty"` // documents that have each term
 

@@ -20,6 +20,8 @@ func main() { protocol.Serve(&engine{}) }
 type engine struct {
 	e    *riffle.Engine
 	opts riffle.SearchOptions
+
+	columns []protocol.Column // nil unless documents are rows
 }
 
 type document struct {
@@ -46,6 +48,10 @@ func (e *engine) options() *riffle.Options {
 
 func (e *engine) Build(docs, dir string, options map[string]string) (int, error) {
 	opts := e.options()
+	columns, err := columnFields(opts.Schema, options["columns"])
+	if err != nil {
+		return 0, err
+	}
 	opts.Schema.Positions = riffle.PositionsNone
 	if options["positions"] != "" {
 		opts.Schema.Positions = riffle.PositionsStored
@@ -67,7 +73,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 		return 0, err
 	}
 	n := 0
-	lines := documents(docs, options, &n)
+	lines := documents(docs, options, columns, &n)
 	if batch > 0 {
 		add := applyBatches
 		if options["submit"] != "" {
@@ -85,7 +91,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 }
 
 // documents yields the lines of a file and counts them.
-func documents(path string, options map[string]string, n *int) riffle.Documents {
+func documents(path string, options map[string]string, columns []protocol.Column, n *int) riffle.Documents {
 	return func(yield func(riffle.Document, error) bool) {
 		_, err := protocol.ReadLines(path, func(i int, line []byte) error {
 			doc := &document{Text: string(line)}
@@ -96,7 +102,14 @@ func documents(path string, options map[string]string, n *int) riffle.Documents 
 				fields := protocol.Fields(doc.Text)
 				doc.Title, doc.Lead, doc.Text = fields[0], fields[1], fields[2]
 			}
-			if !yield(riffle.Document{ID: strconv.Itoa(i), Value: doc}, nil) {
+			var value any = doc
+			if columns != nil {
+				var err error
+				if value, err = row(columns, doc.Text); err != nil {
+					return err
+				}
+			}
+			if !yield(riffle.Document{ID: strconv.Itoa(i), Value: value}, nil) {
 				return errStopped
 			}
 			*n = i + 1
@@ -221,6 +234,10 @@ func deleteSome(dir string, docs int, opts *riffle.Options) (err error) {
 
 func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, error) {
 	o := e.options()
+	var err error
+	if e.columns, err = columnFields(o.Schema, options["columns"]); err != nil {
+		return protocol.Reply{}, err
+	}
 	if size := options["cache"]; size != "" {
 		mib, err := strconv.ParseInt(size, 10, 32)
 		if err != nil {
@@ -257,6 +274,13 @@ func (e *engine) Open(dir string, options map[string]string) (protocol.Reply, er
 			reply.Terms = int(f.Terms)
 		}
 	}
+	if e.columns != nil {
+		sizes, err := index.Sizes(context.Background())
+		if err != nil {
+			return protocol.Reply{}, err
+		}
+		reply.ColumnBytes = int64(sizes.Columns)
+	}
 	return reply, nil
 }
 
@@ -287,11 +311,17 @@ func (e *engine) Top(query string, and bool, k int, count bool, dst []protocol.H
 }
 
 func (e *engine) Search(q protocol.Query, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+	if e.columns != nil {
+		return e.rowSearch(q, k, dst[:0])
+	}
 	dst, _, err := e.search(tree(q), k, false, dst)
 	return dst, err
 }
 
 func (e *engine) Matches(q protocol.Query) (int, error) {
+	if e.columns != nil {
+		return e.rowMatches(q)
+	}
 	return e.e.Count(context.Background(), tree(q))
 }
 

@@ -1,6 +1,8 @@
 //! Tantivy under the comparison's protocol; see ../protocol/protocol.go for what
 //! the lines mean and what is timed.
 
+mod columns;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -56,6 +58,8 @@ struct Reply {
     docs: u64,
     terms: usize,
     segments: usize,
+    #[serde(rename = "columnBytes")]
+    column_bytes: u64,
     df: Vec<u64>,
     ns: Vec<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +72,7 @@ struct Reply {
 #[derive(Serialize, Clone, Copy)]
 struct Hit {
     id: u64,
-    score: f32,
+    score: f64,
 }
 
 #[repr(C)]
@@ -104,7 +108,8 @@ struct Opened {
     next: u64,                   // id of the next document that is put
     searcher: Searcher,
     fields: Fields,
-    ids: Vec<Column<u64>>, // of each segment
+    ids: Vec<Column<u64>>,             // of each segment
+    columns: Option<columns::Columns>, // where documents are rows, which have none of these fields but text
 }
 
 #[derive(Clone, Copy)]
@@ -148,6 +153,9 @@ fn add_tags(doc: &mut TantivyDocument, tag: Field, id: u64) {
 /// reads; one segment at the end, unless "merge" is "none". The option "batches" commits so
 /// many documents at a time, and the default merge policy decides which segments stay.
 fn build(req: &Request) -> Result<Reply> {
+    if let Some(spec) = req.options.get("columns") {
+        return build_rows(req, spec);
+    }
     let option = |name: &str, unset: &str| req.options.get(name).map_or(unset, |v| v).to_string();
     let threads: usize = option("threads", "1").parse()?;
     let batch: u64 = option("batches", "0").parse()?;
@@ -191,10 +199,36 @@ fn build(req: &Request) -> Result<Reply> {
     Ok(Reply { docs: n, ..Reply::default() })
 }
 
+fn build_rows(req: &Request, spec: &str) -> Result<Reply> {
+    let (schema, columns) = columns::schema(spec)?;
+    std::fs::create_dir_all(&req.dir)?;
+    let index = Index::create_in_dir(&req.dir, schema)?;
+    let mut writer: IndexWriter = index.writer_with_num_threads(1, MEMORY)?;
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    let mut n = 0;
+    for line in BufReader::with_capacity(1 << 20, File::open(&req.docs)?).lines() {
+        writer.add_document(columns.document(&line?)?)?;
+        n += 1;
+    }
+    writer.commit()?;
+    writer.garbage_collect_files().wait()?;
+    writer.wait_merging_threads()?;
+    Ok(Reply { docs: n, ..Reply::default() })
+}
+
 fn open(dir: &str, options: &HashMap<String, String>) -> Result<(Opened, Reply)> {
     let index = Index::open_in_dir(dir)?;
-    let get = |name| index.schema().get_field(name);
-    let fields = Fields { text: get("text")?, id: get("id")?, tag: get("tag")? };
+    let schema = index.schema();
+    let get = |name| schema.get_field(name);
+    let text = get("text")?;
+    let columns = match options.get("columns") {
+        Some(spec) => Some(columns::schema(spec)?.1),
+        None => None,
+    };
+    let fields = match columns {
+        Some(_) => Fields { text, id: text, tag: text },
+        None => Fields { text, id: get("id")?, tag: get("tag")? },
+    };
     let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
     let writer = match options.get("puts") {
         Some(_) => Some(index.writer_with_num_threads(1, 64 << 20)?),
@@ -210,17 +244,25 @@ fn open(dir: &str, options: &HashMap<String, String>) -> Result<(Opened, Reply)>
         searcher,
         fields,
         ids: Vec::new(),
+        columns,
     };
     opened.refresh()?;
     let mut terms = 0;
     for segment in opened.searcher.segment_readers() {
         terms += segment.inverted_index(fields.text)?.terms().num_terms();
     }
+    let mut column_bytes = 0;
+    if opened.columns.is_some() {
+        for segment in opened.searcher.space_usage()?.segments() {
+            column_bytes += segment.fast_fields().total().get_bytes();
+        }
+    }
     let reply = Reply {
+        column_bytes,
         version: tantivy::version_string().to_string(),
         docs: opened.searcher.num_docs(),
         terms,
-        segments: opened.ids.len(),
+        segments: opened.searcher.segment_readers().len(),
         ..Reply::default()
     };
     Ok((opened, reply))
@@ -231,6 +273,9 @@ impl Opened {
     fn refresh(&mut self) -> Result<()> {
         self.searcher = self.reader.searcher();
         self.ids.clear();
+        if self.columns.is_some() {
+            return Ok(());
+        }
         for segment in self.searcher.segment_readers() {
             self.ids.push(segment.fast_fields().u64("id")?);
         }
@@ -334,12 +379,19 @@ impl Opened {
         hits.clear();
         for (score, at) in self.searcher.search(q, &TopDocs::with_limit(k).order_by_score())? {
             let id = self.ids[at.segment_ord as usize].first(at.doc_id).ok_or("a document without id")?;
-            hits.push(Hit { id, score });
+            hits.push(Hit { id, score: score as f64 });
         }
         Ok(())
     }
 
     fn once(&self, req: &Request, words: &str, hits: &mut Vec<Hit>) -> Result<usize> {
+        if let Some(columns) = &self.columns {
+            if req.want == "count" {
+                return columns.count(&self.searcher, words);
+            }
+            columns.top(&self.searcher, &req.mode, words, req.k, hits)?;
+            return Ok(0);
+        }
         let q = self.query(req, words)?;
         // Two passes count faster than one collector that may not prune.
         if req.want != "count" {
