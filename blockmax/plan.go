@@ -1,10 +1,6 @@
 package blockmax
 
-import (
-	mathbits "math/bits"
-
-	"github.com/riffle-search/riffle/postings"
-)
+import "github.com/riffle-search/riffle/postings"
 
 // A Mode says which documents match the terms of a flat plan.
 type Mode uint8
@@ -109,30 +105,44 @@ func (s Set) Whole(docs uint32) (Set, error) {
 		return s, nil
 	}
 	bits := make([]uint64, (int(docs)+63)/64)
-	var tile [64]uint64
-	whole := Set{Bits: bits}
-	for sheet := range (Tiles(docs) + 63) / 64 {
-		for in := s.Tiles.Within(sheet); in != 0; in &= in - 1 {
-			t := 64*sheet + mathbits.TrailingZeros64(in)
-			to := bits[min(64*t, len(bits)):]
-			if len(to) >= 64 {
-				n, err := s.Tiles.Tile(t, (*[64]uint64)(to))
-				if whole.Count += n; err != nil {
-					return Set{}, err
-				}
-				continue
-			}
-			n, err := s.Tiles.Tile(t, &tile)
-			if whole.Count += n; err != nil {
-				return Set{}, err
-			}
+	n, err := s.Fill(bits)
+	if n == 0 || err != nil {
+		return Set{}, err
+	}
+	return Set{Bits: bits, Count: n}, nil
+}
+
+// Fill replaces bits by the documents of the set, and returns how many these are.
+func (s Set) Fill(bits []uint64) (count int, err error) {
+	if s.Tiles == nil {
+		clear(bits[copy(bits, s.Bits):])
+		return s.Count, nil
+	}
+	const words = TileDocs / 64
+	var within uint64
+	for t := 0; t*words < len(bits); t++ {
+		if t%64 == 0 {
+			within = s.Tiles.Within(t / 64)
+		}
+		to := bits[t*words : min((t+1)*words, len(bits))]
+		if within>>(t%64)&1 == 0 {
+			clear(to)
+			continue
+		}
+		n := 0
+		if len(to) == words {
+			n, err = s.Tiles.Tile(t, (*[words]uint64)(to))
+		} else {
+			var tile [words]uint64
+			n, err = s.Tiles.Tile(t, &tile)
 			copy(to, tile[:])
 		}
+		if err != nil {
+			return 0, err
+		}
+		count += n
 	}
-	if whole.Count == 0 {
-		whole.Bits = nil
-	}
-	return whole, nil
+	return count, nil
 }
 
 // Has reports whether a document is in the set.

@@ -179,36 +179,61 @@ func (s *shape) postings(x Index) (n int, err error) {
 // fewDocuments: documents that pass filters are listed if they are at most one in so many.
 const fewDocuments = 32
 
-// restrictOnce narrows the accepted documents of a plan to those of sets over columns.
-func restrictOnce(ctx context.Context, x Index, p *Plan, filters []Clause, o *Settings) error {
-	m := &filterMaker{ctx: ctx, index: x, sim: o.Sim}
+// restrictOnce narrows the accepted documents of a plan to those of sets over columns. It uses the
+// planner's memory.
+func (b *planner) restrictOnce(p *Plan, filters []Clause) error {
+	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
 	for i := range p.Segments {
 		seg := &p.Segments[i]
-		for j := range filters {
-			set, _, err := m.bitsIn(filters[j].onlySet(), i)
+		if i == len(b.once) {
+			b.once = append(b.once, onceBits{})
+		}
+		o := &b.once[i]
+		words := (int(seg.Docs) + 63) / 64
+		o.bits = slices.Grow(o.bits[:0], words)[:words]
+		count, err := m.fill(filters[0].onlySet(), i, o.bits)
+		if err != nil {
+			return err
+		}
+		if len(seg.Accept) > 0 {
+			count = intersect(o.bits, seg.Accept)
+		}
+		for j := range filters[1:] {
+			set, _, err := m.bitsIn(filters[j+1].onlySet(), i)
 			if err != nil {
 				return err
 			}
-			for w := range set[:min(len(set), len(seg.Accept))] {
-				set[w] &= seg.Accept[w]
-			}
-			seg.Accept, seg.Few, seg.Subset, seg.Alive = set, nil, nil, nil
+			count = intersect(o.bits, set)
 		}
-		count := 0
-		for _, word := range seg.Accept {
-			count += bits.OnesCount64(word)
-		}
+		seg.Accept, seg.Few, seg.Subset, seg.Alive = o.bits, nil, nil, nil
 		if count > int(seg.Docs/fewDocuments) {
 			continue
 		}
-		seg.Few = make([]uint32, 0, count)
-		for w, word := range seg.Accept {
+		o.few = slices.Grow(o.few[:0], count+1)
+		for w, word := range o.bits {
 			for ; word != 0; word &= word - 1 {
-				seg.Few = append(seg.Few, uint32(64*w+bits.TrailingZeros64(word)))
+				o.few = append(o.few, uint32(64*w+bits.TrailingZeros64(word)))
 			}
 		}
+		seg.Few = o.few
 	}
 	return nil
+}
+
+// onceBits are the documents of a segment that pass filters, for one query.
+type onceBits struct {
+	bits []uint64
+	few  []uint32
+}
+
+// intersect removes from set the documents that are not in other, and returns how many stay.
+func intersect(set, other []uint64) (count int) {
+	other = other[:len(set)]
+	for i := range set {
+		set[i] &= other[i]
+		count += bits.OnesCount64(set[i])
+	}
+	return count
 }
 
 // restrict narrows the accepted documents of a plan to those that pass its filters.

@@ -99,7 +99,7 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 		err = restrict(ctx, x, &q.Plan, s, o)
 	}
 	if err == nil && len(s.once) > 0 {
-		err = restrictOnce(ctx, x, &q.Plan, s.once, o)
+		err = b.restrictOnce(&q.Plan, s.once)
 	}
 	return q, err
 }
@@ -143,6 +143,8 @@ type planner struct {
 	later      []int    // by term, postings in the last segment if their list is not open
 	rarest     []uint64 // of lastHasAll: terms and their numbers of postings, ascending by these
 	names      []string
+
+	once []onceBits // by segment, of restrictOnce
 
 	lists    []*cache.List // of all terms in the first segment, then of all in the second, and so on
 	weights  []float64     // input of ints

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type columnSet interface {
 	// column names the field, or is "" if a column cannot find the documents.
 	column() string
 
-	// spans returns the keys of the documents in a column, ascending, or that terms are better.
+	// spans returns the keys of the documents in a column, ascending, or that terms take less time.
 	spans(c *columns.Column) (keys []columns.Span, better bool, err error)
 
 	// patterns are those of the terms that find the documents in a segment without a column.
@@ -39,6 +40,9 @@ func (s *valueSet) column() string           { return s.field }
 func (s *valueSet) patterns() []*termPattern { return s.terms }
 
 func (s *valueSet) spans(c *columns.Column) ([]columns.Span, bool, error) {
+	if len(s.terms) > 0 && !s.from.Open && !s.to.Open && columns.Compare(s.from.Value, s.to.Value) == 0 {
+		return nil, true, nil // one value is one term
+	}
 	lo, hi, ok, err := c.Keys(s.from, s.to)
 	if err != nil || !ok {
 		return nil, false, err
@@ -225,9 +229,28 @@ func inColumn(x Index, s documentSet, number int) (set blockmax.Set, inTiles int
 	return blockmax.Set{Count: docs, Tiles: columnTiles{spans, x.Segment(number)}}, inTiles, true, nil
 }
 
+// fill replaces bits by the documents of a set in a segment, and returns how many these are.
+func (m *filterMaker) fill(s documentSet, number int, words []uint64) (count int, err error) {
+	set, _, ok, err := inColumn(m.index, s, number)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		return set.Fill(words)
+	}
+	clear(words)
+	if _, err := s.documents(m, number, words); err != nil {
+		return 0, err
+	}
+	for _, word := range words {
+		count += bits.OnesCount64(word)
+	}
+	return count, nil
+}
+
 // bitsIn returns the documents of a set in a segment as bits, which are not nil, and how many terms
 // they come from.
-func (m *filterMaker) bitsIn(s documentSet, number int) (bits []uint64, terms int, err error) {
+func (m *filterMaker) bitsIn(s documentSet, number int) (words []uint64, terms int, err error) {
 	docs := m.index.Segment(number).Reader().Docs()
 	set, _, ok, err := inColumn(m.index, s, number)
 	if err != nil {
@@ -235,13 +258,13 @@ func (m *filterMaker) bitsIn(s documentSet, number int) (bits []uint64, terms in
 	}
 	if ok {
 		set, err = set.Whole(docs)
-		bits = set.Bits
+		words = set.Bits
 	}
-	if bits == nil {
-		bits = make([]uint64, (int(docs)+63)/64)
+	if words == nil {
+		words = make([]uint64, (int(docs)+63)/64)
 	}
 	if !ok {
-		terms, err = s.documents(m, number, bits)
+		terms, err = s.documents(m, number, words)
 	}
-	return bits, terms, err
+	return words, terms, err
 }
