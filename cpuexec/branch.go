@@ -2,6 +2,7 @@ package cpuexec
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
@@ -77,11 +78,20 @@ func (c *tileCursor) branchSheet(lo uint32) error {
 	e := &c.run.eval
 	e.sheet = lo
 	c.tiles = &c.own[0]
-	in := e.bound(c.branch.clause, 0, false, &e.branches.bounds)
+	var in uint64
+	if c.max == 0 {
+		in = c.branch.clause.tiles(lo)
+	} else {
+		in = e.bound(c.branch.clause, 0, false, &e.branches.bounds)
+	}
 	if last := (c.run.at.seg.Docs - 1 - lo) / tileDocs; last < 63 {
 		in &= 1<<(last+1) - 1 // all documents may match, but the segment ends here
 	}
-	c.branch.round(c.tiles, &e.branches.bounds, in)
+	if c.max == 0 {
+		c.tiles.ones(in)
+	} else {
+		c.branch.round(c.tiles, &e.branches.bounds, in)
+	}
 	return nil
 }
 
@@ -104,9 +114,31 @@ func (c *tileCursor) branchTile(lo uint32) {
 			g.inWords |= l.inWords
 		}
 	}
+	if c.max == 0 { // a filter: where it may match is all that there is to know
+		c.inWords = c.branch.clause.words(lo)
+		c.words.ones(c.inWords)
+		return
+	}
 	c.inWords = e.bound(c.branch.clause, 0, true, &e.branches.bounds)
 	c.branch.round(c.words, &e.branches.bounds, c.inWords)
 }
+
+// ones sets to to 1 at the bits of in, and to 0 elsewhere: what round makes of bounds of 0.
+func (to *coarse) ones(in uint64) {
+	for i := range 8 {
+		binary.LittleEndian.PutUint64(to[8*i:], byteOfBit[in>>(8*i)&0xff])
+	}
+}
+
+// byteOfBit spreads the bits of a byte over eight bytes.
+var byteOfBit = func() (of [256]uint64) {
+	for b := range of {
+		for bit := range 8 {
+			of[b] |= uint64(b) >> bit & 1 << (8 * bit)
+		}
+	}
+	return of
+}()
 
 // round sets to to the bounds in units of the branch. It rounds up, and never to 0 where there may
 // be a match.
