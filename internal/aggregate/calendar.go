@@ -144,7 +144,8 @@ func (c Calendar) begin(step int64) time.Time {
 			begin = t // the clock was put forward over the beginning
 		}
 		_, end := t.ZoneBounds()
-		if end.IsZero() || begin.Before(end) {
+		// On the last days of a leap year, package time may say that a period of its rules has ended.
+		if end.IsZero() || !end.After(t) || begin.Before(end) {
 			return begin
 		}
 		t = end
@@ -153,7 +154,10 @@ func (c Calendar) begin(step int64) time.Time {
 
 // next implements scale.
 func (c Calendar) next(step int64) int64 {
-	if c.Unit == Fixed || c.Unit >= Day {
+	switch {
+	case c.Unit == Day && c.zone() != time.UTC && !c.begin(step+2).After(c.begin(step+1)):
+		return step + 2 // a zone has left out a day, to cross the date line
+	case c.Unit == Fixed || c.Unit >= Day:
 		return step + 1
 	}
 	// The clock may change before the unit ends.
