@@ -47,6 +47,11 @@ type SearchOptions struct {
 	// the keys is the score. ParseSort reads keys from a text. Nil stands for the best matches first.
 	Sort []SortKey
 
+	// Collapse returns one hit of each group of documents that have the same value: the first, in the order
+	// of the search. Hit.Group and Hit.GroupSize tell which group it stands for, and Result.Groups how many
+	// there are. Nil stands for every hit.
+	Collapse *Collapse
+
 	// After continues after a hit of an earlier search for the same query, normally the last one of
 	// the previous page. See Cursor for the guarantees on an index that changes in between.
 	After Cursor
@@ -124,6 +129,10 @@ type Result struct {
 	Total      int
 	TotalExact bool
 
+	// Groups is the exact number of groups, of a search with SearchOptions.Collapse: of different values of
+	// the field among all documents that match, and one more if some have none.
+	Groups int
+
 	// Incomplete is set when a part of the query stands for more terms than Options.MaxTerms: see
 	// SearchOptions.Partial.
 	Incomplete bool
@@ -150,6 +159,11 @@ type Hit struct {
 	// Sort is what the document has for each key of SearchOptions.Sort: nil if it has no value, an int64,
 	// uint64, float64, bool, time.Time or string, the float64 of its score, or its id.
 	Sort []any `json:",omitempty"`
+
+	// Group is the value that the documents of the hit's group have in common, of a search with
+	// SearchOptions.Collapse; nil for those without a value. GroupSize is their exact number.
+	Group     any `json:",omitempty"`
+	GroupSize int `json:",omitempty"`
 
 	// Fields are the stored fields that SearchOptions.Load names: string, int64, float64, bool,
 	// time.Time, or []any of these if a field has several values.
@@ -221,10 +235,19 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 		}
 	}
 	s.CPU = exec.parallel()
-	if len(o.Sort) > 0 && !byScoreAlone(o.Sort) {
+	if c := o.Collapse; c != nil || len(o.Sort) > 0 && !byScoreAlone(o.Sort) {
+		keys := o.Sort
+		if len(keys) == 0 {
+			keys = bestFirst
+		}
 		var err error
-		if s.Sort, err = sortKeys(o.Sort); err != nil {
+		if s.Sort, err = sortKeys(keys); err != nil {
 			errs = append(errs, err)
+		}
+		if c != nil {
+			if s.Collapse = c.Field; c.Field == "" {
+				fault("Collapse.Field", "is missing")
+			}
 		}
 	}
 	if err := o.Highlight.validate(); err != nil {
@@ -240,7 +263,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	case o.Processor > ProcessorGPU:
 		fault("Processor", "must be ProcessorAuto, ProcessorCPU or ProcessorGPU, not %d", o.Processor)
 	case o.Processor == ProcessorGPU && len(s.Sort) > 0:
-		fault("Processor", "a search with Sort runs on the CPU")
+		fault("Processor", "a search with Sort or Collapse runs on the CPU")
 	case o.Processor == ProcessorGPU && e.accelerator == nil:
 		errs = append(errs, e.noGPU())
 	case o.Processor == ProcessorGPU:
@@ -446,8 +469,13 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 	for i := range hits {
 		hit := &hits[i]
 		hit.ID, hit.Score = hit.Cursor.at.ID(), x.Score(hit.Cursor.at)
-		if hit.Sort = x.Keys(hit.Cursor.at); hit.Sort == nil && len(o.Sort) > 0 {
-			hit.Sort = []any{hit.Score}
+		if len(o.Sort) > 0 {
+			if hit.Sort = x.Keys(hit.Cursor.at); hit.Sort == nil { // by the score alone
+				hit.Sort = []any{hit.Score}
+			}
+		}
+		if o.Collapse != nil {
+			hit.Group, hit.GroupSize = x.Group(hit.Cursor.at)
 		}
 		if v.m != nil {
 			hit.Engine = v.m.names[hit.Cursor.at.Index()]
@@ -470,6 +498,9 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 		}
 	}
 	res.Hits = hits
+	if o.Collapse != nil {
+		res.Groups = x.Groups()
+	}
 	res.Aggregations, err = v.aggregate(ctx, x, q, o)
 	return res, err
 }

@@ -215,3 +215,15 @@ func sortKeys(keys []SortKey) (all []search.SortKey, err error) {
 
 // byScoreAlone reports whether keys ask for the order that searches have without any.
 func byScoreAlone(keys []SortKey) bool { return len(keys) == 1 && keys[0].Score && keys[0].Desc }
+
+// bestFirst is the order of scores as keys.
+var bestFirst = []SortKey{{Score: true, Desc: true}}
+
+// A Collapse says how documents are grouped, of which SearchOptions.Collapse returns one each.
+//
+// A search with it visits every match, and has all groups in memory: some 200 bytes for each.
+type Collapse struct {
+	// Field is a field with a column, as that of a SortKey. Of several values of a document the least
+	// counts. Documents without a value are a group, too.
+	Field string `json:"field"`
+}

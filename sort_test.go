@@ -158,6 +158,24 @@ func sortHits(hits []Hit, keys []SortKey) {
 	})
 }
 
+// collapseHits returns the first hit of each value of a field, and how many have it.
+func collapseHits(hits []Hit, field string) (first []Hit, sizes map[string]int) {
+	sizes = map[string]int{}
+	for _, h := range hits {
+		value := func(h *Hit) any { return sortValue(h, SortKey{Field: field, Mode: ModeMin}) }
+		v := value(&h)
+		at := slices.IndexFunc(first, func(f Hit) bool {
+			w := value(&f)
+			return (v == nil) == (w == nil) && (v == nil || compareValues(v, w) == 0)
+		})
+		if at < 0 {
+			at, first = len(first), append(first, h)
+		}
+		sizes[first[at].Engine+" "+first[at].ID]++
+	}
+	return first, sizes
+}
+
 func randomSort(rng *rand.Rand) (keys []SortKey) {
 	for range 1 + rng.IntN(3) {
 		k := SortKey{Desc: rng.IntN(2) == 0, Missing: MissingOrder(rng.IntN(2)), Mode: SortMode(rng.IntN(4))}
@@ -239,10 +257,19 @@ func checkSort(t *testing.T, rng *rand.Rand, w sortWorld) {
 	want := all.Hits
 	sortHits(want, keys)
 	o := SearchOptions{K: 1 + rng.IntN(60), Sort: keys, ExactTotal: rng.IntN(2) == 0}
+	matches, sizes := len(want), map[string]int{} // by engine and id
+	if rng.IntN(3) == 0 {
+		o.Collapse = &Collapse{Field: []string{"num", "key", "flag", "when"}[rng.IntN(4)]}
+		if rng.IntN(3) == 0 {
+			keys, o.Sort = bestFirst, nil
+			sortHits(want, keys)
+		}
+		want, sizes = collapseHits(want, o.Collapse.Field)
+	}
 	if rng.IntN(4) == 0 {
 		o.Deadline = time.Minute
 	}
-	describe := fmt.Sprintf("%s, %s, sort %v, k %d", w.name, q, keys, o.K)
+	describe := fmt.Sprintf("%s, %s, sort %v, collapse %v, k %d", w.name, q, keys, o.Collapse, o.K)
 	check := func(from int) *Result {
 		t.Helper()
 		res, err := w.search.Search(ctx, q, &o)
@@ -251,14 +278,20 @@ func checkSort(t *testing.T, rng *rand.Rand, w sortWorld) {
 		}
 		rest := want[min(from, len(want)):]
 		rest = rest[:min(len(rest), o.K)]
-		if len(res.Hits) != len(rest) || o.ExactTotal && (res.Total != len(want) || !res.TotalExact) || res.Total > len(want) {
+		if len(res.Hits) != len(rest) || o.ExactTotal && (res.Total != matches || !res.TotalExact) || res.Total > matches || o.Collapse != nil && res.Groups != len(want) {
 			t.Fatalf("%s, from %d: %d hits of %d, want %d of %d", describe, from, len(res.Hits), res.Total, len(rest), len(want))
 		}
 		for i, h := range res.Hits {
-			if h.ID != rest[i].ID || h.Engine != rest[i].Engine || len(h.Sort) != len(keys) {
+			if h.ID != rest[i].ID || h.Engine != rest[i].Engine || len(h.Sort) != len(o.Sort) {
 				t.Fatalf("%s, from %d: hit %d is %s %s %v, want %s %s", describe, from, i, h.Engine, h.ID, h.Sort, rest[i].Engine, rest[i].ID)
 			}
-			for j, k := range keys {
+			if o.Collapse != nil {
+				v := sortValue(&rest[i], SortKey{Field: o.Collapse.Field, Mode: ModeMin})
+				if h.GroupSize != sizes[h.Engine+" "+h.ID] || (v == nil) != (h.Group == nil) || v != nil && compareValues(v, h.Group) != 0 {
+					t.Fatalf("%s: hit %s stands for %d of %v, want %d of %v", describe, h.ID, h.GroupSize, h.Group, sizes[h.Engine+" "+h.ID], v)
+				}
+			}
+			for j, k := range o.Sort {
 				v := sortValue(&rest[i], k)
 				if (v == nil) != (h.Sort[j] == nil) || v != nil && compareValues(v, h.Sort[j]) != 0 {
 					t.Fatalf("%s: hit %s has %v for key %d, want %v", describe, h.ID, h.Sort[j], j, v)
@@ -320,6 +353,11 @@ func TestSortRefused(t *testing.T) {
 		var qe *QueryError
 		if !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("sort %v: %v, want %s", c.keys, err, c.want)
+		}
+	}
+	for field, want := range map[string]string{"": "SearchOptions.Collapse.Field: is missing", "text": `SearchOptions.Collapse.Field: field "text" is text`} {
+		if _, err := ix.Search(t.Context(), All{}, &SearchOptions{Collapse: &Collapse{Field: field}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("collapse by %q: %v, want %s", field, err, want)
 		}
 	}
 	if _, err := ix.Search(t.Context(), All{}, &SearchOptions{Sort: []SortKey{{Field: "when"}}}); err != nil {

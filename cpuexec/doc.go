@@ -34,6 +34,7 @@
 //	                sorted.go      segments, and what goroutines share
 //	                sortpass.go    sheets and tiles, the best first
 //	                sortheap.go    the best documents of a segment
+//	                collapse.go    the first of each group of matches with one value
 //	the rest        finish.go      documents that a GPU has not searched
 //
 // # A run and its parts

@@ -132,8 +132,9 @@ func (r *run) countSet(s *docSet, mine uint64) error {
 	set, accept := (*[tileDocs / 64]uint64)(s.bits), r.at.seg.Accept
 	s.base, s.tile = ^uint32(0), ^uint32(0) // no tile stays
 	return r.spans(func(at span) error {
-		for tiles := r.at.tilesAtWork(at.lo, s.inTiles(at.lo)) & mine; tiles != 0; tiles &= tiles - 1 {
-			t := int(at.lo/tileDocs) + bits.TrailingZeros64(tiles)
+		sheet := at.lo &^ (sheetDocs - 1) // the range may begin behind it
+		for tiles := r.at.tilesAtWork(sheet, s.inTiles(sheet)) & mine; tiles != 0; tiles &= tiles - 1 {
+			t := int(sheet/tileDocs) + bits.TrailingZeros64(tiles)
 			n, err := s.source.Tile(t, set)
 			if err != nil {
 				return err

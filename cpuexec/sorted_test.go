@@ -16,6 +16,7 @@ import (
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
 	"github.com/riffle-search/riffle/postings"
+	"github.com/riffle-search/riffle/segment"
 )
 
 // TestSort compares with sorting all matches: columns of all kinds, with several values and without,
@@ -325,4 +326,81 @@ func (c *sortCase) sorted(matches []blockmax.Hit) []cpuexec.Place {
 		return cmp.Compare(a.Doc, b.Doc)
 	})
 	return places
+}
+
+// TestSortSheets: sheets are visited in any order, those of a rising column from the last to the first.
+func TestSortSheets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 33))
+	const docs = 3*64*blockmax.TileDocs - 1000
+	values := make([]columns.Value, docs)
+	builder := columns.NewBuilder(columns.Int, nil)
+	for d := range values {
+		values[d] = columns.OfInt(int64(d)/50 + rng.Int64N(300))
+		if err := builder.Add(uint32(d), values[d].Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	column, err := builder.View(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := blockmax.NewTable(blockmax.DefaultBM25, 10)
+	seg := blockmax.Segment{Docs: docs}
+	has := [][]bool{make([]bool, docs), make([]bool, docs)}
+	for i, every := range []int{5, 3000} {
+		var l postings.Builder
+		for d := range uint32(docs) {
+			if has[i][d] = rng.IntN(every) == 0; has[i][d] {
+				l.Add(d, 1, 1)
+			}
+		}
+		list := l.View(postings.MaxDoc)
+		seg.Terms = append(seg.Terms, blockmax.Term{List: list, Table: table, Bounds: segment.Bounds(list, table)})
+	}
+	leaf := func(i int) blockmax.Node { return blockmax.Node{Leaf: true, Term: i} }
+	for i, c := range []struct {
+		tree    blockmax.Node
+		matches func(d int) bool
+	}{
+		{blockmax.Node{All: true}, func(int) bool { return true }},
+		{leaf(0), func(d int) bool { return has[0][d] }},
+		{leaf(1), func(d int) bool { return has[1][d] }},
+		{blockmax.Node{Should: []blockmax.Node{leaf(0), leaf(1)}}, func(d int) bool { return has[0][d] || has[1][d] }},
+		{blockmax.Node{Must: []blockmax.Node{leaf(0), leaf(1)}}, func(d int) bool { return has[0][d] && has[1][d] }},
+	} {
+		var order []int
+		for d := range docs {
+			if c.matches(d) {
+				order = append(order, d)
+			}
+		}
+		for _, desc := range []bool{false, true} {
+			slices.SortStableFunc(order, func(a, b int) int {
+				if desc {
+					return columns.Compare(values[b], values[a])
+				}
+				return columns.Compare(values[a], values[b])
+			})
+			p := &blockmax.Plan{K: 100, Weights: []uint32{1, 1}, Segments: []blockmax.Segment{seg}, Tree: &c.tree}
+			o := &cpuexec.Order{Keys: []cpuexec.SortKey{{Columns: []*columns.Column{column}, Desc: desc}}}
+			for round, got := 0, 0; round < 30 && got < len(order); round++ {
+				s, err := cpuexec.Parallel{}.Sort(context.Background(), p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, place := range s.Places {
+					if int(place.Doc) != order[got] {
+						t.Fatalf("tree %d, descending %v: place %d is document %d, want %d", i, desc, got, place.Doc, order[got])
+					}
+					got++
+				}
+				o.After = &s.Places[len(s.Places)-1]
+				if round%3 == 2 { // far behind
+					got = min(len(order)-1, got+rng.IntN(len(order)/8+1))
+					at := order[got-1]
+					o.After = &cpuexec.Place{Doc: uint32(at), Keys: []cpuexec.KeyValue{{Value: values[at]}}}
+				}
+			}
+		}
+	}
 }

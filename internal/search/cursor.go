@@ -37,8 +37,9 @@ type Page struct {
 
 	multi bool // the answer is of several indexes
 
-	sort   []SortKey       // Settings.Sort
-	places []cpuexec.Place // of the hits, if the search is sorted
+	sort     []SortKey       // Settings.Sort
+	collapse string          // Settings.Collapse
+	places   []cpuexec.Place // of the hits, if the search is sorted
 
 	text       string // ids of the hits, then statistics (plan.Compiled.AppendStatistics)
 	statistics int    // where they begin
@@ -70,7 +71,7 @@ const keptIDBytes = 64 << 10
 func (x *Run) newPage() Page {
 	o := &x.settings
 	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha, names: o.Names, multi: len(o.Names) > 0}
-	page.sort = o.Sort
+	page.sort, page.collapse = o.Sort, o.Collapse
 	if o.DependsOnK {
 		page.k = o.page()
 	}
@@ -83,7 +84,7 @@ func (x *Run) newPage() Page {
 func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
 	*page = x.newPage()
 	if x.Sorted() {
-		page.places = x.places[len(x.places)-len(hits):]
+		page.places = x.answer.places[len(x.answer.places)-len(hits):]
 	}
 	ids := x.ids[:0]
 	for i, h := range hits {
@@ -288,6 +289,9 @@ func (p *Page) makeKey() (cursorKey, error) {
 	form = fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k)
 	for i := range p.sort {
 		form = p.sort[i].describe(form)
+	}
+	if p.collapse != "" {
+		form = fmt.Appendf(form, " by %q", p.collapse)
 	}
 	if p.multi {
 		form = fmt.Appendf(form, " %q", p.names)

@@ -97,7 +97,8 @@ type Settings struct {
 	DependsOnK bool
 	Names      []string
 
-	Sort []SortKey // the order of hits; nil for that of scores
+	Sort     []SortKey // the order of hits; nil for that of scores
+	Collapse string    // with Sort: the field of whose values each has one hit; or ""
 }
 
 // page returns how many hits to return.
@@ -119,7 +120,7 @@ type Run struct {
 	after   *cpuexec.Place
 	ties    bool
 	sorting sorting
-	places  []cpuexec.Place
+	answer  sorted
 }
 
 // Begin begins a search on a view, which must stay open until the caller ends the run. The caller
@@ -136,7 +137,7 @@ func (x *Run) End() {
 	x.preparer.Forget(x.view)
 	x.view, x.settings, x.compiled = nil, Settings{}, nil
 	x.ticket, x.waiting = accelerator.Ticket{}, false
-	x.after, x.ties, x.sorting, x.places = nil, false, sorting{}, nil
+	x.after, x.ties, x.sorting, x.answer = nil, false, sorting{}, sorted{}
 	x.searcher.runs.Put(x)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
 )
@@ -56,23 +57,67 @@ func (x *Run) appendID(dst []byte, segment int, doc uint32) ([]byte, error) {
 type sorting struct {
 	cpu    cpuexec.Parallel
 	order  *cpuexec.Order
-	places *[]cpuexec.Place // of the answer
+	by     []*columns.Column // of the field whose values are groups; nil for none
+	answer *sorted
+}
+
+// A sorted is the answer to a sorted search.
+type sorted struct {
+	places []cpuexec.Place
+	groups []cpuexec.Group // parallel to places, if matches are collapsed
+	count  int             // of all groups
 }
 
 // TopK implements dispatch.CPU.
 func (s sorting) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
+	if s.by != nil {
+		return s.collapse(ctx, p)
+	}
 	found, err := s.cpu.Sort(ctx, p, s.order)
 	if err != nil {
 		return blockmax.TopK{}, err
 	}
-	*s.places = found.Places
+	s.answer.places = found.Places
 	top := blockmax.TopK{Total: found.Total, Exact: found.Exact, Work: found.Work}
-	top.Hits = make([]blockmax.Hit, len(found.Places))
-	for i := range found.Places {
-		top.Hits[i] = blockmax.Hit{Doc: found.Places[i].Doc, Score: found.Places[i].Score}
-	}
+	top.Hits = hitsAt(found.Places)
 	return top, nil
 }
+
+// collapse is TopK for the first match of each group.
+func (s sorting) collapse(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
+	found, err := s.cpu.Collapse(ctx, p, s.order, s.by)
+	if err != nil {
+		return blockmax.TopK{}, err
+	}
+	s.answer.groups, s.answer.count = found.Groups, found.Count
+	s.answer.places = make([]cpuexec.Place, len(found.Groups))
+	for i := range found.Groups {
+		s.answer.places[i] = found.Groups[i].Place
+	}
+	return blockmax.TopK{Hits: hitsAt(s.answer.places), Total: found.Total, Exact: true, Work: found.Work}, nil
+}
+
+func hitsAt(places []cpuexec.Place) []blockmax.Hit {
+	hits := make([]blockmax.Hit, len(places))
+	for i := range places {
+		hits[i] = blockmax.Hit{Doc: places[i].Doc, Score: places[i].Score}
+	}
+	return hits
+}
+
+// Group returns the value of a hit's group, nil for that of documents without one, and the size of the
+// group.
+func (x *Run) Group(c Cursor) (value any, size int) {
+	groups := x.answer.groups
+	g := &groups[len(groups)-len(c.page.places)+int(c.hit)]
+	if !g.Value.Missing {
+		value = g.Value.Value.Any()
+	}
+	return value, g.Size
+}
+
+// Groups returns the number of groups, of a search with Settings.Collapse.
+func (x *Run) Groups() int { return x.answer.count }
 
 // Finish implements dispatch.CPU.
 func (s sorting) Finish(ctx context.Context, p *blockmax.Plan, _ *blockmax.Partial) (blockmax.TopK, error) {
@@ -86,7 +131,12 @@ func (x *Run) submitSorted() (err error) {
 		return err
 	}
 	o := &x.settings
-	x.sorting = sorting{o.CPU, order, &x.places}
+	x.sorting = sorting{cpu: o.CPU, order: order, answer: &x.answer}
+	if o.Collapse != "" {
+		if x.sorting.by, err = x.preparer.Columns(x.view, &o.Settings, "SearchOptions.Collapse.Field", o.Collapse); err != nil {
+			return err
+		}
+	}
 	if o.Due.IsZero() {
 		return nil
 	}

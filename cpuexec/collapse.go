@@ -1,0 +1,256 @@
+package cpuexec
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
+)
+
+// A Group is the matches that have one value.
+type Group struct {
+	Place          // of the match that comes first
+	Value KeyValue // what they have in common
+	Size  int      // of them
+}
+
+// A Collapsed is the answer to a plan whose matches are collapsed to one of each group.
+type Collapsed struct {
+	Groups []Group // at most K, in the order of their places
+	Count  int     // of all groups
+	Total  int     // of all matches
+	Work   blockmax.Work
+}
+
+// Collapse returns the first K groups of matches, by the places of their first matches in an order. The
+// columns are those of the field to group by, as in a SortKey: the least value of a document counts, and
+// documents without one are a group. All matches are visited, and all groups are in memory.
+func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by []*columns.Column) (Collapsed, error) {
+	if x.Pool != nil {
+		if err := x.begin(); err != nil {
+			return Collapsed{}, err
+		}
+		defer x.end()
+	}
+	if err := check(p); err != nil {
+		return Collapsed{}, err
+	}
+	if err := o.check(p); err != nil {
+		return Collapsed{}, err
+	}
+	r := newRun(ctx, p)
+	defer r.release()
+	r.parallel = x
+	tree, err := r.matchingTree()
+	if err != nil {
+		return Collapsed{}, err
+	}
+	visited := *o
+	visited.After = nil // the first match of a group may be before it
+	job := &collapseJob{sortJob: sortJob{order: &visited, k: math.MaxInt, reached: make([]atomic.Uint64, len(p.Segments))}, by: by, groups: map[string]*Group{}}
+	for i := range job.reached {
+		job.reached[i].Store(math.MaxUint64)
+	}
+	err = r.pass(segmentPass{
+		run: func(r *run) error { return r.visitMatches(o.scored()) }, byTiles: true,
+		begin: job.begin,
+	}, tree)
+	if err != nil {
+		return Collapsed{}, err
+	}
+	if job.err != nil {
+		return Collapsed{}, job.err
+	}
+	found := job.first(o, p.K)
+	found.Work = r.out.work
+	found.Work.BlocksSkipped = r.out.skipped()
+	return found, nil
+}
+
+// A collapseJob is what the goroutines share that collapse the matches of a plan.
+type collapseJob struct {
+	sortJob
+	by []*columns.Column
+
+	mu     sync.Mutex
+	groups map[string]*Group // by the term of their value, "" for none
+	total  int
+	err    error
+}
+
+// first returns the first k groups after the place of an order.
+func (j *collapseJob) first(o *Order, k int) Collapsed {
+	all := make([]Group, 0, len(j.groups))
+	for _, g := range j.groups {
+		if o.After != nil && !o.isAfter(&g.Place) {
+			continue
+		}
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b Group) int { return o.before(&a.Place, &b.Place) })
+	return Collapsed{Groups: all[:min(k, len(all))], Count: len(j.groups), Total: j.total}
+}
+
+// isAfter reports whether a place comes after that of the order.
+func (o *Order) isAfter(p *Place) bool {
+	for i := range o.Keys {
+		if c := o.compare(i, &p.Keys[i], &o.After.Keys[i]); c != 0 {
+			return c > 0
+		}
+	}
+	return o.Ties || p.Doc > o.After.Doc
+}
+
+// A collapser groups the matches of one segment after the other, on one goroutine.
+type collapser struct {
+	job    *collapseJob
+	s      *sorter
+	column *columns.Column
+	keys   [tileDocs]uint64 // of the groups, for documents of the tile
+	has    bitset           // those that have one
+	slots  map[uint64]int32 // of the groups by key, in the heap of s
+	none   int32            // that of documents without a value, or 0
+	of     []uint64         // keys of the groups, by slot
+	sizes  []int            // by slot
+}
+
+// begin makes a run visit matches for the job.
+func (j *collapseJob) begin(r *run) (end func()) {
+	c := &collapser{job: j, s: sorters.Get().(*sorter), slots: map[uint64]int32{}}
+	c.s.begin(&j.sortJob)
+	r.sorter = c.s
+	at := -1
+	r.visit = func(m *Match) error {
+		if m.Segment != at {
+			if err := c.flush(); err != nil {
+				return err
+			}
+			at = m.Segment
+			if err := c.enter(r); err != nil {
+				return err
+			}
+		}
+		return c.add(r, m.Count)
+	}
+	return func() {
+		if err := c.flush(); err != nil {
+			j.mu.Lock()
+			j.err = err
+			j.mu.Unlock()
+		}
+		r.endSorting()
+	}
+}
+
+// enter begins with the current segment of a run.
+func (c *collapser) enter(r *run) error {
+	if err := c.s.enter(r); err != nil {
+		return c.s.fail(r, err)
+	}
+	c.column = c.job.by[r.at.index]
+	clear(c.slots)
+	c.none, c.of, c.sizes = 0, append(c.of[:0], 0), append(c.sizes[:0], 0) // slot 0 is no group's
+	return nil
+}
+
+// flush hands in the groups of a segment.
+func (c *collapser) flush() error {
+	h := &c.s.heap
+	if len(c.sizes) < 2 {
+		return nil
+	}
+	h.slots = h.slots[:0]
+	for slot := 1; slot < len(c.sizes); slot++ {
+		h.slots = append(h.slots, int32(slot))
+	}
+	places, err := h.places() // puts the slots in order
+	if err != nil {
+		return &ColumnError{c.s.index, err}
+	}
+	j := c.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var term []byte
+	for i, slot := range h.slots {
+		g := Group{Place: places[i], Size: c.sizes[slot]}
+		if term = term[:0]; slot == c.none {
+			g.Value.Missing = true
+		} else {
+			if g.Value.Value, err = c.column.Value(c.of[slot]); err != nil {
+				return &ColumnError{c.s.index, err}
+			}
+			term = g.Value.Value.AppendTerm(term)
+		}
+		j.total += g.Size
+		before := j.groups[string(term)]
+		if before == nil {
+			j.groups[string(term)] = &g
+			continue
+		}
+		before.Size += g.Size
+		if j.order.before(&g.Place, &before.Place) < 0 {
+			before.Place = g.Place
+		}
+	}
+	c.sizes = c.sizes[:0]
+	return nil
+}
+
+// add adds the n matches of the window.
+func (c *collapser) add(r *run, n int) error {
+	s, set := c.s, &r.win.matches
+	for i := range s.comps {
+		if err := s.load(r, i, set, n); err != nil {
+			return err
+		}
+	}
+	c.has = bitset{}
+	if c.column != nil {
+		if err := c.column.Select(int(r.win.base/tileDocs), (*[64]uint64)(set), columns.Least, &s.sel); err != nil {
+			return s.fail(r, err)
+		}
+		for i, d := range s.sel.Docs {
+			c.keys[d%tileDocs] = s.sel.Keys[i]
+			c.has[d/64%64] |= 1 << (d % 64)
+		}
+	}
+	h := &s.heap
+	for i, word := range set {
+		for ; word != 0; word &= word - 1 {
+			d := 64*i + bits.TrailingZeros64(word)
+			for k := range h.n {
+				h.codes[k] = s.codes[k][d]
+			}
+			h.docs[0], h.score[0], h.known[0] = s.base+r.win.base+uint32(d), 0, false
+			if s.scored {
+				h.score[0] = r.win.scores[d]
+			}
+			has := c.has[i]>>(d%64)&1 == 1
+			slot := c.none
+			if has {
+				slot = c.slots[c.keys[d]]
+			}
+			if slot == 0 {
+				slot = h.addSlot()
+				h.move(slot, 0)
+				c.of, c.sizes = append(c.of, c.keys[d]), append(c.sizes, 1)
+				if has {
+					c.slots[c.keys[d]] = slot
+				} else {
+					c.none = slot
+				}
+				continue
+			}
+			c.sizes[slot]++
+			if h.compare(0, slot) < 0 {
+				h.move(slot, 0)
+			}
+		}
+	}
+	return s.err
+}
