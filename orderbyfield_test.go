@@ -17,7 +17,7 @@ func TestOrderByField(t *testing.T) {
 		t.Run(fmt.Sprintf("descending=%v", descending), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(17, 1))
 			o := Options{
-				Schema:      &Schema{Fields: map[string]Field{"at": {Type: FieldKeyword}}},
+				Schema: &Schema{Fields: map[string]Field{"at": {Type: FieldKeyword}}},
 				Merge:  MergeOptions{Order: OrderByField, OrderField: "n", OrderDescending: descending, SegmentsPerTier: 3},
 			}
 			o.private.memoryBytes = tinyMemory
