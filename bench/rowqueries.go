@@ -56,11 +56,13 @@ func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
 		for _, share := range rangeShares {
 			ranges := querySet{name: fmt.Sprintf("%s %g %%", column, share), modes: []string{"range"}}
 			filtered := querySet{name: ranges.name, modes: []string{"filtered"}}
-			for i := range limit {
+			for i := range 2 * limit { // the other half primes a process, so that no range has come before
 				low, high := span(rng, numbers[column], share/100)
 				ranges.queries = append(ranges.queries, fmt.Sprintf("%s %s %d %d", protocol.AllDocuments, column, low, high))
 				filtered.queries = append(filtered.queries, fmt.Sprintf("%s %s %d %d", classes[1][i%wordsOfClass], column, low, high))
 			}
+			ranges.queries, ranges.primer = ranges.queries[:limit], ranges.queries[limit:]
+			filtered.queries, filtered.primer = filtered.queries[:limit], filtered.queries[limit:]
 			filtered.name = column + fmt.Sprintf(" %g %%, %s", share, wordClasses[1].name)
 			sets = append(sets, ranges, filtered)
 		}

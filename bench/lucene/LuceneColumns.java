@@ -176,7 +176,7 @@ final class LuceneColumns {
     return new String(term.bytes, term.offset, term.length, StandardCharsets.US_ASCII).hashCode() & 0xffffffffL;
   }
 
-  /** Counts the ordinals of a column by hand, which is faster than the facet module: that first collects documents. */
+  /** Counts the ordinals of a column as documents match; the facet module would first collect the documents. */
   private record TermsManager(String column, int k) implements CollectorManager<Terms, LuceneBench.Hit[]> {
     @Override
     public Terms newCollector() {
