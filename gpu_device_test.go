@@ -37,7 +37,7 @@ func testOnGPU(t *testing.T, layout GPULayout) {
 		},
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
-			o.Prune = true
+			o.Prune, o.LeaveSmall = true, true
 			return link.Open(o)
 		}},
 	})

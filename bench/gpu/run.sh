@@ -193,12 +193,12 @@ part_serving() {
   export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8} RIFFLE_CORPORA=$work
   [ "${KINDS:-}" = none ] || (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
     tee "$work/out/serving.txt"
-  local way keep even
+  local way leave even
   for way in kept left even; do
-    keep= even=
-    case $way in kept) keep=1 ;; even) even=1 ;; esac
+    leave= even=
+    case $way in left) leave=1 ;; even) even=1 ;; esac
     echo "serving: $way" | tee -a "$work/out/serving.txt"
-    (cd "$root" && RIFFLE_SERVING_KEEP=$keep RIFFLE_SERVING_EVEN=$even RIFFLE_SERVING_TRACE=$out/serving-$way limited "$budget" \
+    (cd "$root" && RIFFLE_SERVING_LEAVE=$leave RIFFLE_SERVING_EVEN=$even RIFFLE_SERVING_TRACE=$out/serving-$way limited "$budget" \
       $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUServing -test.benchtime "${ROUNDS:-1}x") 2>&1 | tee -a "$work/out/serving.txt"
   done
 }

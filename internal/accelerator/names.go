@@ -59,7 +59,7 @@ type Options struct {
 	Layout       Layout
 	StaticCache  bool
 	Prune        bool // the CPU completes what a list lacks on a device; no copies for a batch
-	KeepSmall    bool // devices answer for segments of few documents, too, which are the CPU's otherwise
+	LeaveSmall   bool // devices leave segments of few documents to the CPU, which has not paid yet (bench/results/2026-11-25-gpu.md)
 	FlatBytes    int64
 	NoFlat       bool
 	Stream       bool

@@ -16,11 +16,11 @@ func TestOptionsArrive(t *testing.T) {
 		want  gpuexec.Options
 	}{
 		{
-			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true, KeepSmall: true},
+			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true},
 			gpuexec.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true, Cache: listcache.Config{Static: true}},
 		},
 		{
-			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true},
+			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true, LeaveSmall: true},
 			gpuexec.Options{Stream: true, HostBytes: 3, SmallDocs: 1 << 15, StaticLists: true, Cache: listcache.Config{Static: true}},
 		},
 	} {
