@@ -346,7 +346,7 @@ func TestSortRefused(t *testing.T) {
 		{[]SortKey{{Field: "num", Missing: 9}}, "SearchOptions.Sort[0].Missing: must be"},
 		{[]SortKey{{Field: "text"}}, `SearchOptions.Sort[0].Field: field "text" is text`},
 		{[]SortKey{{Field: "other"}}, `SearchOptions.Sort[0].Field: field "other" is text`},
-		{[]SortKey{{Field: "plain"}}, `SearchOptions.Sort[0].Field: field "plain" has no column of values: set Field.Column in the schema, and Reindex`},
+		{[]SortKey{{Field: "plain"}}, `SearchOptions.Sort[0].Field: field "plain" has no column: ask for one by Field.Column or Schema.Columns, and Reindex`},
 		{[]SortKey{{Field: "nothing"}}, `SearchOptions.Sort[0].Field: the index has no field "nothing"`},
 	} {
 		_, err := ix.Search(t.Context(), All{}, &SearchOptions{Sort: c.keys})

@@ -6,6 +6,7 @@ import (
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/datemath"
+	"github.com/riffle-search/riffle/internal/document"
 )
 
 // CheckColumn reports why the values of a field cannot be had by document, if that is so. part names
@@ -25,13 +26,13 @@ func (rw *Rewriter) CheckColumn(part, field string) error {
 			return err
 		}
 	}
-	if !declared && rw.hasField(field) && rw.isText(field) {
-		return Errorf(part, "field %q is text, which has no column; one of type keyword that copies it (Field.CopyFrom) has", field)
+	if (declared || rw.hasField(field)) && rw.isText(field) {
+		return Errorf(part, "field %q is text, which has no column; index it as a keyword, too, under another name", document.ShortName(field))
 	}
 	if rw.allowUnknown && !declared || rw.iv.Schema.HasColumn(field) {
 		return nil
 	}
-	return Errorf(part, "field %q has no column: ask for one by Field.Column or Schema.Columns, and Reindex", field)
+	return Errorf(part, "field %q has no column: ask for one by Field.Column or Schema.Columns, and Reindex", document.ShortName(field))
 }
 
 // RangeBound returns a bound of a range of a field's column, for Range.From and Range.To alike: see
