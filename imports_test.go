@@ -42,6 +42,7 @@ func TestImports(t *testing.T) {
 		"internal/document":    {"analysis", "columns", "internal/corrupt", "internal/format", "segment"},
 		"internal/format":      {"internal/corrupt"},
 		"internal/formats":     {"internal/format", "internal/hook"},
+		"internal/geo":         {},
 		"internal/cache":       {"blockmax", "columns", "postings", "segment"},
 		"internal/bulk":        {"internal/accelerator", "internal/document", "internal/jsonl", "internal/live", "segment"},
 		"internal/live":        {"analysis", "blockmax", "columns", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
