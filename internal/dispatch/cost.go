@@ -104,18 +104,19 @@ const (
 	perRootShortest
 	perShortest
 	perSecond
-	perByte  // copied to the device
-	perBatch // shared by the batch's queries
-	perLog   // of the batch's queries: few do not fill the device
-	perTree  // of the postings, for trees
-	perTotal // of the postings, to count all documents that match and rank some
-	perBit   // of the postings, to count them and rank none
+	perByte    // copied to the device
+	perBatch   // shared by the batch's queries
+	perLog     // of the batch's queries: few do not fill the device
+	perTree    // of the postings, for trees
+	perTotal   // of the postings, to count all documents that match and rank some
+	perBit     // of the postings, to count them and rank none
+	perBitTree // the same for trees, besides
 	prices
 )
 
 // priceNames are the names of prices, in nanoseconds, in a saved model.
 var priceNames = [prices]string{
-	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch", "tree_posting", "counted_posting", "bit_posting",
+	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch", "tree_posting", "counted_posting", "bit_posting", "bit_tree_posting",
 }
 
 type vector [prices]float64
@@ -134,8 +135,11 @@ func (f *Features) vector() vector {
 		v[perRoot], v[perHit], v[perVisit], v[perPosting], v[perRootShortest] = 0, 0, 0, 0, 0
 	}
 	switch {
-	case f.Count: // trees, too: both sides count bits
+	case f.Count: // both sides count bits
 		v[perBit] = float64(f.Postings)
+		if f.Tree {
+			v[perBitTree] = float64(f.Postings)
+		}
 		return v
 	case f.Total:
 		v[perTotal] = float64(f.Postings)
@@ -155,22 +159,23 @@ func (f *Features) kind() int {
 
 // defaultPrices are the initial prices of a model. Those of the CPU were fitted to one core of a
 // Zen 5 (BenchmarkCostModel of package riffle), those of devices to an H200
-// (bench/results/2026-11-23-gpu-auto.md). Those of trees and counts on devices are estimates: a tree's
-// postings take three times as long as a flat query's; with hits, a count scores all of them, and
-// without it reads 4 bytes of each. On the CPU trees cost what flat queries do, and counts what
-// bench/results/2026-11-20-counting.md has.
+// (bench/results/2026-11-23-gpu-auto.md), those of counts without hits to an H100
+// (bench/results/2026-11-25-gpu.md). Those of trees with hits on devices are estimates: a tree's postings
+// take three times as long as a flat query's, and with a total, all of them are scored. On the CPU, trees
+// with hits cost what flat queries do, and counts what bench/results/2026-11-20-counting.md has; those of
+// trees take 2.6 times as long, as on the machine of the H100.
 var defaultPrices = map[string][2]vector{
 	"cpu": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05, perTotal: 0.08, perBit: 0.08},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05, perTotal: 0.08, perBit: 0.08, perBitTree: 0.13},
 		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 200, perShortest: 3, perSecond: 0.03, perTotal: 0.02, perBit: 0.02},
 	},
 	"helped": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01, perTotal: 0.016, perBit: 0.016},
+		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01, perTotal: 0.016, perBit: 0.016, perBitTree: 0.026},
 		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 100, perShortest: 0.6, perSecond: 0.006, perTotal: 0.004, perBit: 0.004},
 	},
 	"gpu": {
-		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000, perTree: 0.0018, perTotal: 0.0045, perBit: 0.0015},
-		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000, perTotal: 0.002, perBit: 0.0008},
+		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000, perTree: 0.0018, perTotal: 0.0045, perBit: 0.0015, perBitTree: 0.0006},
+		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000, perTotal: 0.002, perBit: 0.0017},
 	},
 }
 
@@ -291,7 +296,7 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Prices must be finite and not negative; missing ones
-// are zero, except for that of bits, which stays: models of before it had a price do not name it.
+// are zero, except for those of bits, which stay: models of before they had prices do not name them.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in map[string]map[string]float64
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -308,7 +313,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		var v vector
 		for i := range v {
 			price, ok := named[priceNames[i]]
-			if v[i] = price; !ok && i == perBit {
+			if v[i] = price; !ok && (i == perBit || i == perBitTree) {
 				v[i] = f.prices[i]
 			}
 			if !(v[i] >= 0 && v[i] <= math.MaxFloat32) {

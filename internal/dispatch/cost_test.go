@@ -92,6 +92,24 @@ func TestModelIsKept(t *testing.T) {
 	}
 }
 
+// TestCountsCost compares the default prices of counts with measured ones: the time of an H100's kernels
+// for a query of 3.72 million postings in four lists, in batches of 2,048
+// (bench/results/2026-11-25-gpu.md).
+func TestCountsCost(t *testing.T) {
+	or := Features{Terms: 4, Postings: 3_720_000, Count: true, Total: true, K: 1}
+	and, tree := or, or
+	and.All, and.Shortest, and.Second = true, 200_000, 500_000
+	tree.Tree = true
+	for name, test := range map[string]struct {
+		f    Features
+		want time.Duration
+	}{"or": {or, 7550}, "and": {and, 8180}, "tree": {tree, 10_100}} {
+		if got := DefaultModel().GPU(&test.f, 0); got < test.want*8/10 || got > test.want*12/10 {
+			t.Errorf("%s: a count costs %v, measured %v", name, got, test.want)
+		}
+	}
+}
+
 // FuzzModel: no text makes a model that panics or estimates a negative cost.
 func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}`))
