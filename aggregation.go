@@ -137,10 +137,11 @@ type PercentilesAggregation struct {
 	Percents []float64 // 0 to 100. The default is 1, 5, 25, 50, 75, 95, 99.
 }
 
-// TopHitsAggregation finds the best documents, by score.
+// TopHitsAggregation finds the best documents, by score or in an order of its own.
 type TopHitsAggregation struct {
-	Size int      // how many. The default is 3.
-	Load []string // as SearchOptions.Load
+	Size int       // how many, at most MaxK. The default is 3.
+	Load []string  // as SearchOptions.Load
+	Sort []SortKey // as SearchOptions.Sort, whatever that of the search is
 }
 
 // An AggregationResult is the result of one aggregation. Members that it does not have are zero.
@@ -160,7 +161,7 @@ type AggregationResult struct {
 
 	Stats       *AggregationStats `json:"stats,omitempty"`
 	Percentiles []Percentile      `json:"percentiles,omitempty"`
-	Hits        []Hit             `json:"hits,omitempty"` // without Cursor
+	Hits        []Hit             `json:"hits,omitempty"` // of a TopHitsAggregation; without Cursor
 }
 
 // An AggregationBucket is a set of documents.

@@ -197,6 +197,61 @@ func TestAggregations(t *testing.T) {
 	}
 }
 
+// TestTopHitsSorted compares the first hits of buckets with those of a search that a filter restricts to
+// the bucket, whatever the order of the search is.
+func TestTopHitsSorted(t *testing.T) {
+	a, b := logIndex(t, nil, 21, 0, 6000), logIndex(t, nil, 22, 6000, 9000)
+	m, err := NewMulti(Member{"a", a.Engine}, Member{"b", b.Engine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, keys := range []string{"-at", "latency:first", "-latency,-_id", "tags:max,_id", "-_score,host,-at", "-_score", "_score,at", "level,-tags:median:first"} {
+		sort, err := ParseSort(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]Searcher{"engine": a.Engine, "multi": m} {
+			q := Match{Field: "message", Text: "failed w7 w9"}
+			top := TopHitsAggregation{Size: 3, Sort: sort, Load: []string{"host"}}
+			o := &SearchOptions{K: 1, Sort: []SortKey{{Field: "latency"}}, Aggregations: map[string]Aggregation{
+				"hosts": TermsAggregation{Field: "host", Size: 5, Sub: map[string]Aggregation{"top": top}}, "all": top,
+			}}
+			if name == "multi" {
+				o.Sort, o.Selections = nil, map[string]Query{"hosts": Term{"level", "info"}, "all": Term{"level", "warn"}}
+			}
+			res, err := s.Search(t.Context(), q, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(got []Hit, filters ...Query) {
+				t.Helper()
+				want, err := s.Search(t.Context(), Bool{Must: []Query{q}, Filter: filters}, &SearchOptions{K: 3, Sort: sort, Load: []string{"host"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range want.Hits {
+					want.Hits[i].Cursor = Cursor{}
+				}
+				if compared += len(got); !reflect.DeepEqual(got, want.Hits) {
+					t.Errorf("%s, sort %s, %v:\n%+v, want\n%+v", name, keys, filters, got, want.Hits)
+				}
+			}
+			all, hosts := []Query{}, []Query{}
+			if name == "multi" {
+				all, hosts = []Query{Term{"level", "info"}}, []Query{Term{"level", "warn"}}
+			}
+			check(res.Aggregations["all"].Hits, all...)
+			for _, bucket := range res.Aggregations["hosts"].Buckets {
+				check(bucket.Sub["top"].Hits, append(hosts, Term{"host", bucket.Key})...)
+			}
+		}
+	}
+	if compared < 200 {
+		t.Errorf("%d hits compared", compared)
+	}
+}
+
 // TestSelections selects in two facets: each sees the other's selection, and not its own.
 func TestSelections(t *testing.T) {
 	ix := logIndex(t, nil, 3, 0, 4000)
@@ -269,6 +324,8 @@ func TestAggregationErrors(t *testing.T) {
 		{FiltersAggregation{Filters: map[string]Query{"f": Term{"hots", "x"}}}, `.Filters["f"]: `},
 		{PercentilesAggregation{Field: "latency", Percents: []float64{101}}, `.Percents: must lie in 0 to 100`},
 		{TopHitsAggregation{Size: -1}, `.Size: must lie in`},
+		{sub(TopHitsAggregation{Sort: []SortKey{{Field: "host"}, {}}}), `Aggregations["x"].Sub["s"].Sort[1]: must have exactly one of`},
+		{TopHitsAggregation{Sort: []SortKey{{Field: "message"}}}, `Aggregations["x"].Sort[0].Field: `},
 		{deep, `more than 32 levels`},
 	} {
 		_, err := ix.Search(t.Context(), All{}, &SearchOptions{Aggregations: map[string]Aggregation{"x": c.a}})
@@ -287,6 +344,7 @@ func TestAggregationBytes(t *testing.T) {
 		PercentilesAggregation{Field: "latency"},
 		DateHistogramAggregation{Field: "at", Unit: CalendarSecond},
 		CardinalityAggregation{Field: "at"},
+		TermsAggregation{Field: "host", Sub: map[string]Aggregation{"s": TopHitsAggregation{Size: 50, Sort: []SortKey{{Field: "at"}}}}},
 	} {
 		_, err := ix.Search(t.Context(), All{}, &SearchOptions{Aggregations: map[string]Aggregation{"x": a}})
 		if err == nil || !strings.Contains(err.Error(), `Aggregations["x"]`) || !strings.Contains(err.Error(), "takes more than 30000 bytes of memory") || !strings.Contains(err.Error(), "Options.AggregationBytes") {
@@ -298,18 +356,18 @@ func TestAggregationBytes(t *testing.T) {
 
 // TestAggregationJSON writes aggregations, reads them back, and pins the form.
 func TestAggregationJSON(t *testing.T) {
-	sub := map[string]Aggregation{"p": PercentilesAggregation{"latency", []float64{50, 99.9}}, "top": TopHitsAggregation{2, []string{"message"}}}
+	sub := map[string]Aggregation{"p": PercentilesAggregation{"latency", []float64{50, 99.9}}, "top": TopHitsAggregation{2, []string{"message"}, []SortKey{{Field: "at", Desc: true}, {ID: true}}}}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, c := range []struct {
 		a    Aggregation
 		want string
 	}{
-		{TermsAggregation{"host", 5, 2, "-p.99.9", sub}, `{"terms":{"field":"host","size":5,"min_count":2,"order":"-p.99.9","sub":{"p":{"percentiles":{"field":"latency","percents":[50,99.9]}},"top":{"top_hits":{"size":2,"load":["message"]}}}}}`},
+		{TermsAggregation{"host", 5, 2, "-p.99.9", sub}, `{"terms":{"field":"host","size":5,"min_count":2,"order":"-p.99.9","sub":{"p":{"percentiles":{"field":"latency","percents":[50,99.9]}},"top":{"top_hits":{"size":2,"load":["message"],"sort":[{"field":"at","desc":true},{"id":true}]}}}}}`},
 		{RangeAggregation{"at", []AggregationRange{{"old", nil, at, false, true}, {"", int64(3), "x", true, false}}, "Asia/Tokyo", nil}, `{"range":{"field":"at","ranges":[{"name":"old","to":{"time":"2026-01-02T03:04:05.000000006Z"},"include_to":true},{"from":3,"to":"x","exclude_from":true}],"time_zone":"Asia/Tokyo"}}`},
 		{HistogramAggregation{"latency", 2.5, 1, 0, &[2]float64{0, 9}, nil}, `{"histogram":{"field":"latency","interval":2.5,"offset":1,"bounds":[0,9]}}`},
 		{DateHistogramAggregation{Field: "at", Unit: CalendarWeek, Zone: "Asia/Tokyo", Offset: -time.Hour, MinCount: 1}, `{"date_histogram":{"field":"at","unit":"week","zone":"Asia/Tokyo","offset":"-1h0m0s","min_count":1}}`},
 		{DateHistogramAggregation{Field: "at", Every: 90 * time.Second, Bounds: &[2]time.Time{at, at}}, `{"date_histogram":{"field":"at","every":"1m30s","bounds":["2026-01-02T03:04:05.000000006Z","2026-01-02T03:04:05.000000006Z"]}}`},
-		{FiltersAggregation{map[string]Query{"f": Term{"level", "error"}}, sub}, `{"filters":{"filters":{"f":{"term":{"field":"level","value":"error"}}},"sub":{"p":{"percentiles":{"field":"latency","percents":[50,99.9]}},"top":{"top_hits":{"size":2,"load":["message"]}}}}}`},
+		{FiltersAggregation{map[string]Query{"f": Term{"level", "error"}}, sub}, `{"filters":{"filters":{"f":{"term":{"field":"level","value":"error"}}},"sub":{"p":{"percentiles":{"field":"latency","percents":[50,99.9]}},"top":{"top_hits":{"size":2,"load":["message"],"sort":[{"field":"at","desc":true},{"id":true}]}}}}}`},
 		{MissingAggregation{"tags", nil}, `{"missing":{"field":"tags"}}`},
 		{StatsAggregation{"latency"}, `{"stats":{"field":"latency"}}`},
 		{CardinalityAggregation{"host"}, `{"cardinality":{"field":"host"}}`},

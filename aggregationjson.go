@@ -68,8 +68,9 @@ type fieldAggregationJSON[sub any] struct {
 }
 
 type topHitsAggregationJSON struct {
-	Size int      `json:"size,omitempty"`
-	Load []string `json:"load,omitempty"`
+	Size int       `json:"size,omitempty"`
+	Load []string  `json:"load,omitempty"`
+	Sort []SortKey `json:"sort,omitempty"`
 }
 
 func aggregationJSON(kind string, body any) ([]byte, error) {
@@ -166,7 +167,7 @@ func (a TopHitsAggregation) MarshalJSON() ([]byte, error) {
 //	{"stats": {"field": "price"}}
 //	{"cardinality": {"field": "user"}}
 //	{"percentiles": {"field": "latency", "percents": [50, 99]}}
-//	{"top_hits": {"size": 3, "load": ["title"]}}
+//	{"top_hits": {"size": 3, "load": ["title"], "sort": ["-price", {"field": "name"}]}}
 //
 // SUB is an object of aggregations by name, QUERY as UnmarshalQuery reads it. A missing member has its
 // type's zero value; an unlisted one is an error. The form is stable. The aggregation is not validated

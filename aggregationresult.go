@@ -66,7 +66,7 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 		}
 		a.Roots = append(a.Roots, root)
 	}
-	a.Sets, a.Scores = b.sets, b.hits
+	a.Sets, a.Scores = b.sets, b.scores
 	found, err := x.Aggregate(ctx, &a)
 	if err != nil {
 		return nil, err
@@ -187,12 +187,21 @@ func (a TopHitsAggregation) resultOf(b *aggregationBuilder, r *aggregate.Result)
 		found[i] = blockmax.Hit{Doc: h.Doc, Score: h.Score}
 	}
 	hits, cursors := make([]Hit, len(found)), make([]search.Cursor, len(found))
+	keys, err := sortKeys("Sort", a.Sort)
+	if err != nil {
+		return AggregationResult{}, err
+	}
 	var page search.Page
-	if err := b.run.Hits(found, &page, func(i int) *search.Cursor { return &cursors[i] }); err != nil {
+	if err := b.run.Locate(found, &page, func(i int) *search.Cursor { return &cursors[i] }); err != nil {
 		return AggregationResult{}, err
 	}
 	for i := range hits {
 		hits[i].ID, hits[i].Score, hits[i].Engine = cursors[i].ID(), b.run.Score(cursors[i]), b.engine(cursors[i])
+		if !a.byScore() {
+			hits[i].Sort = b.run.KeysOf(keys, r.Hits[i].Keys)
+		} else if len(a.Sort) > 0 {
+			hits[i].Sort = []any{hits[i].Score}
+		}
 		if len(a.Load) == 0 {
 			continue
 		}

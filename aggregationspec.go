@@ -20,13 +20,13 @@ import (
 // An aggregationBuilder turns the aggregations of a search into those of package aggregate, and the
 // results back.
 type aggregationBuilder struct {
-	scope scope
-	rw    *plan.Rewriter
-	run   *search.Run
-	ctx   context.Context
-	sets  []search.DocSet
-	hits  bool // some aggregation has hits
-	depth int
+	scope  scope
+	rw     *plan.Rewriter
+	run    *search.Run
+	ctx    context.Context
+	sets   []search.DocSet
+	scores bool // some aggregation needs those of documents
+	depth  int
 }
 
 // sub prepares the aggregations of buckets, in the order of their names.
@@ -314,6 +314,19 @@ func (a TopHitsAggregation) spec(b *aggregationBuilder, place string) (*aggregat
 	if a.Size < 0 || a.Size > MaxK {
 		return nil, plan.Errorf(place+".Size", "must lie in 0 to %d, not %d", MaxK, a.Size)
 	}
-	b.hits = true
-	return &aggregate.Spec{Place: place, Of: aggregate.TopHits{Size: a.size()}}, nil
+	k := aggregate.TopHits{Size: a.size()}
+	if !a.byScore() {
+		keys, err := sortKeys(place+".Sort", a.Sort)
+		if err != nil {
+			return nil, err
+		}
+		if k.Order, err = b.run.Order(place+".Sort", keys); err != nil {
+			return nil, err
+		}
+	}
+	b.scores = b.scores || k.Order == nil || k.Order.Scored()
+	return &aggregate.Spec{Place: place, Of: k}, nil
 }
+
+// byScore reports whether the hits are in the order of scores, the best first.
+func (a TopHitsAggregation) byScore() bool { return len(a.Sort) == 0 || byScoreAlone(a.Sort) }

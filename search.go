@@ -241,7 +241,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 			keys = bestFirst
 		}
 		var err error
-		if s.Sort, err = sortKeys(keys); err != nil {
+		if s.Sort, err = sortKeys("SearchOptions.Sort", keys); err != nil {
 			errs = append(errs, err)
 		}
 		if c != nil {

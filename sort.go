@@ -182,10 +182,10 @@ func (k *SortKey) UnmarshalJSON(b []byte) (err error) {
 	return json.Unmarshal(b, (*object)(k))
 }
 
-// sortKeys validates sort keys.
-func sortKeys(keys []SortKey) (all []search.SortKey, err error) {
+// sortKeys validates sort keys, which are elements of part.
+func sortKeys(part string, keys []SortKey) (all []search.SortKey, err error) {
 	for i, k := range keys {
-		part := fmt.Sprintf("SearchOptions.Sort[%d]", i)
+		part := fmt.Sprintf("%s[%d]", part, i)
 		s := search.SortKey{Desc: k.Desc, MissingFirst: k.Missing == MissingFirst, Field: k.Field}
 		kinds := 0
 		for by, is := range [...]bool{cpuexec.ByColumn: k.Field != "", cpuexec.ByScore: k.Score, cpuexec.ByID: k.ID} {

@@ -57,7 +57,7 @@ func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by [
 		job.reached[i].Store(math.MaxUint64)
 	}
 	err = r.pass(segmentPass{
-		run: func(r *run) error { return r.visitMatches(o.scored()) }, byTiles: true,
+		run: func(r *run) error { return r.visitMatches(o.Scored()) }, byTiles: true,
 		begin: job.begin,
 	}, tree)
 	if err != nil {
@@ -92,7 +92,7 @@ func (j *collapseJob) first(o *Order, k int) Collapsed {
 		}
 		all = append(all, *g)
 	}
-	slices.SortFunc(all, func(a, b Group) int { return o.before(&a.Place, &b.Place) })
+	slices.SortFunc(all, func(a, b Group) int { return o.Compare(&a.Place, &b.Place) })
 	return Collapsed{Groups: all[:min(k, len(all))], Count: len(j.groups), Total: j.total}
 }
 
@@ -193,7 +193,7 @@ func (c *collapser) flush() error {
 			continue
 		}
 		before.Size += g.Size
-		if j.order.before(&g.Place, &before.Place) < 0 {
+		if j.order.Compare(&g.Place, &before.Place) < 0 {
 			before.Place = g.Place
 		}
 	}
@@ -211,11 +211,11 @@ func (c *collapser) add(r *run, n int) error {
 	}
 	c.has = bitset{}
 	if c.column != nil {
-		if err := c.column.Select(int(r.win.base/tileDocs), (*[64]uint64)(set), columns.Least, &s.sel); err != nil {
+		if err := c.column.Select(int(r.win.base/tileDocs), (*[64]uint64)(set), columns.Least, &s.scratch.sel); err != nil {
 			return s.fail(r, err)
 		}
-		for i, d := range s.sel.Docs {
-			c.keys[d%tileDocs] = s.sel.Keys[i]
+		for i, d := range s.scratch.sel.Docs {
+			c.keys[d%tileDocs] = s.scratch.sel.Keys[i]
 			c.has[d/64%64] |= 1 << (d % 64)
 		}
 	}

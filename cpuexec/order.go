@@ -84,8 +84,8 @@ func (o *Order) check(p *blockmax.Plan) error {
 	return nil
 }
 
-// scored reports whether the order needs scores.
-func (o *Order) scored() bool {
+// Scored reports whether the order needs scores.
+func (o *Order) Scored() bool {
 	for i := range o.Keys {
 		if o.Keys[i].By == ByScore {
 			return true
@@ -118,8 +118,8 @@ func (o *Order) compare(i int, a, b *KeyValue) int {
 	return c
 }
 
-// before is negative when a comes before b.
-func (o *Order) before(a, b *Place) int {
+// Compare is negative when a comes before b.
+func (o *Order) Compare(a, b *Place) int {
 	for i := range o.Keys {
 		if c := o.compare(i, &a.Keys[i], &b.Keys[i]); c != 0 {
 			return c

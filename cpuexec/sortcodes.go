@@ -213,3 +213,85 @@ func keyAbove(c *columns.Column, v *columns.Value) (key uint64, past, exact bool
 func (c *component) flagged() bool {
 	return c.column != nil && c.hasMissing && c.span() == math.MaxUint64
 }
+
+// loadAll is the fewest documents of a tile for which all its keys are read.
+const loadAll = tileDocs / 4
+
+// A codeScratch is memory to read codes with.
+type codeScratch struct {
+	has bitset
+	sel columns.Selection
+}
+
+// read reads the codes of the n documents of a set, in a tile, into codes by document of the tile. It
+// reads scores only for a scoreCode, and codes of ids are 0.
+func (c *component) read(tile int, set *bitset, n int, scores *scores, codes *[tileDocs]uint64, scratch *codeScratch) error {
+	has := (*[64]uint64)(&scratch.has)
+	switch {
+	case c.kind == idCode:
+		set.each(func(d uint32) { codes[d] = 0 })
+		return nil
+	case c.kind == scoreCode:
+		set.each(func(d uint32) { codes[d] = c.scoreCode(uint64(scores[d])) })
+		return nil
+	case c.column == nil:
+		set.each(func(d uint32) { codes[d] = c.missing })
+		return nil
+	case c.kind == missingCode:
+		if _, err := c.column.Have(tile, has); err != nil {
+			return err
+		}
+		set.each(func(d uint32) { codes[d] = c.flag(has[d/64]>>(d%64)&1 == 0) })
+		return nil
+	case n >= loadAll && c.mode != MedianValue:
+		if err := c.column.Load(tile, c.pick(), codes, has); err != nil {
+			return err
+		}
+		set.each(func(d uint32) {
+			if has[d/64]>>(d%64)&1 == 1 {
+				codes[d] = c.code(codes[d])
+			} else {
+				codes[d] = c.missing
+			}
+		})
+		return nil
+	}
+	if c.hasMissing {
+		set.each(func(d uint32) { codes[d] = c.missing })
+	}
+	if err := c.column.Select(tile, (*[64]uint64)(set), c.pick(), &scratch.sel); err != nil {
+		return err
+	}
+	docs, keys := scratch.sel.Docs, scratch.sel.Keys
+	for at := 0; at < len(docs); {
+		d, from := docs[at], at
+		for at++; at < len(docs) && docs[at] == d; at++ {
+		}
+		codes[d%tileDocs] = c.code(keys[(from+at-1)/2])
+	}
+	return nil
+}
+
+// decode sets the values of a place to those that codes stand for. The place has its score.
+func (p *Place) decode(comps []component, codes []uint64, id func() string) (err error) {
+	for i, code := range codes {
+		c := &comps[i]
+		v := &p.Keys[c.key]
+		switch {
+		case c.kind == missingCode:
+			v.Missing = code == c.flag(true)
+		case c.kind == scoreCode:
+			v.Value = columns.OfUint(uint64(p.Score))
+		case c.kind == idCode:
+			v.Value = columns.Value{Kind: columns.Terms, Term: id()}
+		case v.Missing: // says a missingCode
+		case c.column == nil, c.hasMissing && !c.flagged() && code == c.missing:
+			v.Missing = true
+		default:
+			if v.Value, err = c.column.Value(c.keyOf(code)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

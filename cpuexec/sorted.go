@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/columns"
 )
 
 // Sorting by columns. The segments, sheets and tiles whose bounds (columns.Zone) come first are visited
@@ -105,7 +104,7 @@ func (j *sortJob) add(places []Place) {
 	merged := make([]Place, 0, min(j.k, len(j.best)+len(places)))
 	a, b := j.best, places
 	for len(merged) < cap(merged) {
-		if len(b) == 0 || len(a) > 0 && j.order.before(&a[0], &b[0]) < 0 {
+		if len(b) == 0 || len(a) > 0 && j.order.Compare(&a[0], &b[0]) < 0 {
 			merged, a = append(merged, a[0]), a[1:]
 		} else {
 			merged, b = append(merged, b[0]), b[1:]
@@ -163,21 +162,21 @@ type sorter struct {
 	limit  limit // nor those that are not before this, once it is set
 	scored bool
 
-	heap   sortHeap
-	sheets []bounded
-	tiles  []bounded          // of the sheet
-	codes  [][tileDocs]uint64 // of the components, for documents of the tile
-	mask   bitset             // documents of the tile that can enter
-	in     bitset             // scratch
-	has    bitset             // scratch
-	sel    columns.Selection  // scratch
-	err    error              // of an id
+	heap    sortHeap
+	sheets  []bounded
+	tiles   []bounded          // of the sheet
+	codes   [][tileDocs]uint64 // of the components, for documents of the tile
+	mask    bitset             // documents of the tile that can enter
+	in      bitset             // scratch
+	has     bitset             // scratch
+	scratch codeScratch
+	err     error // of an id
 }
 
 var sorters = sync.Pool{New: func() any { return new(sorter) }}
 
 func (s *sorter) begin(j *sortJob) {
-	s.job, s.scored, s.err = j, j.order.scored(), nil
+	s.job, s.scored, s.err = j, j.order.Scored(), nil
 }
 
 // endSorting gives the sorter back.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/riffle-search/riffle/columns"
 )
 
 // A sortHeap has the k best documents of a segment so far, the last of them at the root. Slot 0 is for a
@@ -172,25 +170,8 @@ func (h *sortHeap) places() ([]Place, error) {
 		p := &places[i]
 		n := len(h.s.job.order.Keys)
 		*p = Place{Doc: h.docs[slot], Score: h.score[slot], Keys: keys[i*n : (i+1)*n : (i+1)*n]}
-		for at, code := range h.of(slot) {
-			c := &h.s.comps[at]
-			v := &p.Keys[c.key]
-			switch {
-			case c.kind == missingCode:
-				v.Missing = code == c.flag(true)
-			case c.kind == scoreCode:
-				v.Value = columns.OfUint(uint64(p.Score))
-			case c.kind == idCode:
-				v.Value = columns.Value{Kind: columns.Terms, Term: h.id(slot)}
-			case v.Missing: // says a missingCode
-			case c.column == nil, c.hasMissing && !c.flagged() && code == c.missing:
-				v.Missing = true
-			default:
-				var err error
-				if v.Value, err = c.column.Value(c.keyOf(code)); err != nil {
-					return nil, err
-				}
-			}
+		if err := p.decode(h.s.comps, h.of(slot), func() string { return h.id(slot) }); err != nil {
+			return nil, err
 		}
 	}
 	return places, h.s.err

@@ -346,56 +346,11 @@ func (r *run) matchMasked(root *clause, t int, mask *bitset, to *scores) error {
 	return r.eval.eval(root, 0, mask, matches, to)
 }
 
-// loadAll is the fewest documents of a tile for which all its keys are read.
-const loadAll = tileDocs / 4
-
 // load reads the codes of component i of the n documents of a set, in the window.
 func (s *sorter) load(r *run, i int, set *bitset, n int) error {
-	c, codes := &s.comps[i], &s.codes[i]
 	tile := int(r.win.base / tileDocs)
-	switch {
-	case c.kind == idCode:
-		set.each(func(d uint32) { codes[d] = 0 })
-		return nil
-	case c.kind == scoreCode:
-		set.each(func(d uint32) { codes[d] = c.scoreCode(uint64(r.win.scores[d])) })
-		return nil
-	case c.column == nil:
-		set.each(func(d uint32) { codes[d] = c.missing })
-		return nil
-	case c.kind == missingCode:
-		has := (*[64]uint64)(&s.has)
-		if _, err := c.column.Have(tile, has); err != nil {
-			return s.fail(r, err)
-		}
-		set.each(func(d uint32) { codes[d] = c.flag(has[d/64]>>(d%64)&1 == 0) })
-		return nil
-	case n >= loadAll && c.mode != MedianValue:
-		has := (*[64]uint64)(&s.has)
-		if err := c.column.Load(tile, c.pick(), codes, has); err != nil {
-			return s.fail(r, err)
-		}
-		set.each(func(d uint32) {
-			if has[d/64]>>(d%64)&1 == 1 {
-				codes[d] = c.code(codes[d])
-			} else {
-				codes[d] = c.missing
-			}
-		})
-		return nil
-	}
-	if c.hasMissing {
-		set.each(func(d uint32) { codes[d] = c.missing })
-	}
-	if err := c.column.Select(tile, (*[64]uint64)(set), c.pick(), &s.sel); err != nil {
+	if err := s.comps[i].read(tile, set, n, &r.win.scores, &s.codes[i], &s.scratch); err != nil {
 		return s.fail(r, err)
-	}
-	docs, keys := s.sel.Docs, s.sel.Keys
-	for at := 0; at < len(docs); {
-		d, from := docs[at], at
-		for at++; at < len(docs) && docs[at] == d; at++ {
-		}
-		codes[d%tileDocs] = c.code(keys[(from+at-1)/2])
 	}
 	return nil
 }

@@ -18,5 +18,5 @@
 // All answers are exact, and do not depend on segments or goroutines: sums are kept as integers
 // that no number overflows (sum.go), and percentiles are values of documents.
 //
-// The package knows columns and bits. It must not know queries, scores or ids.
+// The package knows columns, bits and the orders of package cpuexec. It must not know queries or ids.
 package aggregate

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/cpuexec"
 )
 
 // A document of the oracle has values by field.
@@ -146,12 +149,75 @@ func oracle(s *Spec, docs []document) *Result {
 		}
 	case TopHits:
 		sorted := slices.Clone(docs)
-		slices.SortStableFunc(sorted, func(a, b document) int { return cmp.Compare(b.score, a.score) })
+		if k.Order == nil {
+			slices.SortStableFunc(sorted, func(a, b document) int { return cmp.Compare(b.score, a.score) })
+			for _, d := range sorted[:min(len(sorted), k.Size)] {
+				r.Hits = append(r.Hits, Hit{d.number, d.score, nil})
+			}
+			break
+		}
+		slices.SortStableFunc(sorted, func(a, b document) int { return compareBy(k.Order, &a, &b) })
 		for _, d := range sorted[:min(len(sorted), k.Size)] {
-			r.Hits = append(r.Hits, Hit{d.number, d.score})
+			h := Hit{Doc: d.number}
+			for i := range k.Order.Keys {
+				v := keyOf(k.Order, i, &d)
+				if k.Order.Keys[i].By == cpuexec.ByScore {
+					h.Score = d.score
+				}
+				h.Keys = append(h.Keys, v)
+			}
+			r.Hits = append(r.Hits, h)
 		}
 	}
 	return r
+}
+
+// orderFields are the fields of the keys of an order, empty for those that sort by score or id.
+var orderFields = map[*cpuexec.Order][]string{}
+
+// keyOf returns what a document has for a key.
+func keyOf(o *cpuexec.Order, i int, d *document) (v cpuexec.KeyValue) {
+	k := &o.Keys[i]
+	switch k.By {
+	case cpuexec.ByScore:
+		v.Value = columns.OfUint(uint64(d.score))
+	case cpuexec.ByID:
+		v.Value = columns.OfString(idOf(d.number))
+	default:
+		values := d.values[orderFields[o][i]]
+		if len(values) == 0 {
+			v.Missing = true
+			return v
+		}
+		v.Value = values[map[cpuexec.SortMode]int{cpuexec.GreatestValue: len(values) - 1, cpuexec.MedianValue: (len(values) - 1) / 2}[k.Mode]]
+	}
+	return v
+}
+
+// idOf is the id of a document: in another order than that of the numbers.
+func idOf(doc uint32) string { return fmt.Sprintf("%08x", bits.Reverse32(doc)) }
+
+func compareBy(o *cpuexec.Order, a, b *document) int {
+	for i := range o.Keys {
+		k := &o.Keys[i]
+		x, y := keyOf(o, i, a), keyOf(o, i, b)
+		c := 0
+		switch {
+		case x.Missing && y.Missing:
+		case x.Missing || y.Missing:
+			if c = 1; x.Missing == k.MissingFirst {
+				c = -1
+			}
+		default:
+			if c = columns.Compare(x.Value, y.Value); k.Desc {
+				c = -c
+			}
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.number, b.number)
 }
 
 func subs(s *Spec, docs []document) (rs []*Result) {
@@ -390,19 +456,30 @@ func metricOf(r *Result, s *Spec, m Metric) (float64, bool) {
 
 // text writes a result so that two can be compared by eyes and machines.
 func text(r *Result, indent string) string {
-	s := fmt.Sprintf("%sother %d missing %d distinct %d", indent, r.Other, r.Missing, r.Distinct)
+	var b strings.Builder
+	writeText(&b, r, indent)
+	return b.String()
+}
+
+func writeText(b *strings.Builder, r *Result, indent string) {
+	fmt.Fprintf(b, "%sother %d missing %d distinct %d", indent, r.Other, r.Missing, r.Distinct)
 	if r.Stats != nil {
-		s += fmt.Sprintf(" stats %+v", *r.Stats)
+		fmt.Fprintf(b, " stats %+v", *r.Stats)
 	}
 	for _, p := range r.Percentiles {
-		s += fmt.Sprintf(" %T %v", p, p)
+		fmt.Fprintf(b, " %T %v", p, p)
 	}
-	s += fmt.Sprintf(" hits %v\n", r.Hits)
-	for _, b := range r.Buckets {
-		s += fmt.Sprintf("%s[%T %v] %d\n", indent, b.Key, b.Key, b.Count)
-		for _, sub := range b.Sub {
-			s += text(sub, indent+"  ")
+	for _, h := range r.Hits {
+		fmt.Fprintf(b, " hit %d %d", h.Doc, h.Score)
+		for _, k := range h.Keys {
+			fmt.Fprintf(b, " %v %q", k.Missing, k.Value.AppendTerm(nil))
 		}
 	}
-	return s
+	b.WriteByte('\n')
+	for _, bucket := range r.Buckets {
+		fmt.Fprintf(b, "%s[%T %v] %d\n", indent, bucket.Key, bucket.Key, bucket.Count)
+		for _, sub := range bucket.Sub {
+			writeText(b, sub, indent+"  ")
+		}
+	}
 }

@@ -178,6 +178,9 @@ func (s *state) newNode(p *plan) node {
 	case Percentiles:
 		return &percentilesNode{base: common, percents: k}
 	case TopHits:
+		if k.Order != nil {
+			return newOrderedNode(common, k)
+		}
 		return &hitsNode{base: common, size: k.Size}
 	}
 	panic("BUG: an aggregation of an unknown kind")

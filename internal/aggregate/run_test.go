@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/cpuexec"
 )
 
 // buildColumn makes the column of a field of documents with these numbers in the segment.
@@ -251,7 +252,7 @@ func randomSpec(rng *rand.Rand, depth int) *Spec {
 		case 2:
 			s.Field, s.Of = pick(rng, slices.Sorted(maps.Keys(classOfField))...), Percentiles{0, 10, 25, 50, 70, 99.9, 100}
 		case 3:
-			s.Of = TopHits{Size: 1 + rng.IntN(5)}
+			s.Of = TopHits{Size: 1 + rng.IntN(5), Order: randomOrder(rng, any)}
 		}
 	}
 	if buckets && depth > 0 {
@@ -273,6 +274,52 @@ func randomSpec(rng *rand.Rand, depth int) *Spec {
 		s.Of = k
 	}
 	return s
+}
+
+// randomOrder makes an order of fields, scores and ids at random, or none.
+func randomOrder(rng *rand.Rand, fields []string) *cpuexec.Order {
+	if rng.IntN(3) == 0 {
+		return nil
+	}
+	o := &cpuexec.Order{ID: func(dst []byte, segment int, doc uint32) ([]byte, error) { panic("not prepared") }}
+	var names []string
+	for range 1 + rng.IntN(3) {
+		k := cpuexec.SortKey{By: pick(rng, cpuexec.ByColumn, cpuexec.ByColumn, cpuexec.ByScore, cpuexec.ByID), Desc: rng.IntN(2) == 0}
+		name := ""
+		if k.By == cpuexec.ByColumn {
+			name = pick(rng, fields...)
+			k.Mode, k.MissingFirst = pick(rng, cpuexec.LeastValue, cpuexec.GreatestValue, cpuexec.MedianValue), rng.IntN(2) == 0
+		}
+		names, o.Keys = append(names, name), append(o.Keys, k)
+	}
+	orderFields[o] = names
+	return o
+}
+
+// prepare gives the orders of a specification the columns and ids of segments.
+func prepare(t *testing.T, s *Spec, segments []Segment) {
+	for _, sub := range s.Sub {
+		prepare(t, sub, segments)
+	}
+	k, ok := s.Of.(TopHits)
+	if !ok || k.Order == nil {
+		return
+	}
+	k.Order.ID = func(dst []byte, segment int, doc uint32) ([]byte, error) {
+		return append(dst, idOf(segments[segment].Base+doc)...), nil
+	}
+	for i, name := range orderFields[k.Order] {
+		for j := range segments {
+			if name == "" {
+				continue
+			}
+			c, err := segments[j].Column(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.Order.Keys[i].Columns = append(k.Order.Keys[i].Columns, c)
+		}
+	}
 }
 
 func describe(s *Spec) string {
@@ -300,6 +347,7 @@ func TestOracle(t *testing.T) {
 		c := randomCollection(t, rng, sizes...)
 		for range 30 {
 			spec, set := randomSpec(rng, 3), rng.IntN(setCount)
+			prepare(t, spec, c.segments)
 			got, err := Run(context.Background(), c.segments, []Root{{spec, set}}, Options{Workers: 1 + rng.IntN(3)}, noPlace)
 			if err != nil {
 				if strings.Contains(err.Error(), "away from the offset") {

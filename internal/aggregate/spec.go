@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/cpuexec"
 )
 
 // A Spec is an aggregation, which must be valid.
@@ -87,8 +88,11 @@ type Cardinality struct{}
 // Percentiles are values at percents of all numbers or times, ascending.
 type Percentiles []float64
 
-// TopHits are the best documents.
-type TopHits struct{ Size int }
+// TopHits are the first documents of an order, or without one the best by score.
+type TopHits struct {
+	Size  int
+	Order *cpuexec.Order // of the segments of the run
+}
 
 func (Terms) kind()       {}
 func (Ranges) kind()      {}
@@ -141,7 +145,10 @@ type Bucket struct {
 }
 
 // A Hit is a document.
-type Hit struct{ Doc, Score uint32 }
+type Hit struct {
+	Doc, Score uint32
+	Keys       []cpuexec.KeyValue // for the keys of an order
+}
 
 // A LimitError says that aggregations need too much memory.
 type LimitError struct {

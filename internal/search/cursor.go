@@ -81,11 +81,20 @@ func (x *Run) newPage() Page {
 // Hits makes the cursors of hits, the i-th at cursor(i), and page, which they share. All ids are in
 // one string, so that a thousand hits take two allocations. A caller that keeps one id for long
 // keeps the others, unless it clones it.
-func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
-	*page = x.newPage()
+func (x *Run) Hits(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) error {
+	if err := x.Locate(hits, page, cursor); err != nil {
+		return err
+	}
 	if x.Sorted() {
 		page.places = x.answer.places[len(x.answer.places)-len(hits):]
 	}
+	return nil
+}
+
+// Locate is Hits for matches that are not the answer of the search: their cursors have ids and scores,
+// but a sorted search cannot continue after them.
+func (x *Run) Locate(hits []blockmax.Hit, page *Page, cursor func(i int) *Cursor) (err error) {
+	*page = x.newPage()
 	ids := x.ids[:0]
 	for i, h := range hits {
 		number := x.view.NumberOf(h.Doc)

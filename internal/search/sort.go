@@ -27,15 +27,16 @@ func (k *SortKey) describe(dst []byte) []byte {
 // Sorted reports whether the search has an order of its own.
 func (x *Run) Sorted() bool { return len(x.settings.Sort) > 0 }
 
-// order returns the order of the search on its view.
-func (x *Run) order() (*cpuexec.Order, error) {
-	o := &cpuexec.Order{ID: x.appendID, After: x.after, Ties: x.ties}
-	for i := range x.settings.Sort {
-		k := &x.settings.Sort[i]
+// Order returns the order of some keys on the view of the search. An error names a key as an element of
+// part.
+func (x *Run) Order(part string, keys []SortKey) (*cpuexec.Order, error) {
+	o := &cpuexec.Order{ID: x.appendID}
+	for i := range keys {
+		k := &keys[i]
 		key := cpuexec.SortKey{By: k.By, Mode: k.Mode, Desc: k.Desc, MissingFirst: k.MissingFirst}
 		if k.By == cpuexec.ByColumn {
 			var err error
-			part := fmt.Sprintf("SearchOptions.Sort[%d].Field", i)
+			part := fmt.Sprintf("%s[%d].Field", part, i)
 			if key.Columns, err = x.preparer.Columns(x.view, &x.settings.Settings, part, k.Field); err != nil {
 				return nil, err
 			}
@@ -126,11 +127,12 @@ func (s sorting) Finish(ctx context.Context, p *blockmax.Plan, _ *blockmax.Parti
 
 // submitSorted submits a sorted search if it has a deadline.
 func (x *Run) submitSorted() (err error) {
-	order, err := x.order()
+	o := &x.settings
+	order, err := x.Order("SearchOptions.Sort", o.Sort)
 	if err != nil {
 		return err
 	}
-	o := &x.settings
+	order.After, order.Ties = x.after, x.ties
 	x.sorting = sorting{cpu: o.CPU, order: order, answer: &x.answer}
 	if o.Collapse != "" {
 		if x.sorting.by, err = x.preparer.Columns(x.view, &o.Settings, "SearchOptions.Collapse.Field", o.Collapse); err != nil {
@@ -166,10 +168,14 @@ func (x *Run) Keys(c Cursor) []any {
 	if c.page.places == nil {
 		return nil
 	}
-	place := &c.page.places[c.hit]
-	keys := make([]any, len(place.Keys))
-	for i, k := range place.Keys {
-		switch x.settings.Sort[i].By {
+	return x.KeysOf(x.settings.Sort, c.page.places[c.hit].Keys)
+}
+
+// KeysOf is Keys for what a document has for the keys of another order.
+func (x *Run) KeysOf(sort []SortKey, has []cpuexec.KeyValue) []any {
+	keys := make([]any, len(has))
+	for i, k := range has {
+		switch sort[i].By {
 		case cpuexec.ByScore:
 			keys[i] = float64(k.Value.Key) / x.compiled.Scale
 		case cpuexec.ByID:
