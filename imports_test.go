@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 		"gpuexec/invert":       {"gpuexec/device", "segment"},
 		"gpuexec/listcache":    {},
 		"gpuexec/partition":    {"postings", "blockmax"},
-		"internal/aggregate":   {"columns"},
+		"internal/aggregate":   {"columns", "cpuexec"},
 		"internal/accelerator": {"gpuexec", "gpuexec/device", "gpuexec/listcache", "internal/dispatch", "segment"},
 		"internal/corrupt":     {},
 		"internal/dispatch":    {"blockmax", "gpuexec/device", "postings"},
