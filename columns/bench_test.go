@@ -33,6 +33,15 @@ func eachBench(b *testing.B, name string, test func(b *testing.B)) {
 	}
 }
 
+// poisson makes arrivals in nanoseconds, 6.5 s apart on average: of form linear.
+func poisson() func(rng *rand.Rand, _ int) uint64 {
+	now := uint64(1.7e18)
+	return func(rng *rand.Rand, _ int) uint64 {
+		now += uint64(rng.ExpFloat64() * 6.5e9)
+		return now
+	}
+}
+
 func perDoc(b *testing.B, docs int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(docs), "ns/doc")
 }
@@ -99,6 +108,7 @@ func BenchmarkLoad(b *testing.B) {
 		{"bits=64", benchColumn(b, ofWidth(64), one)},
 		{"divisor", benchColumn(b, millis, one)},
 		{"rising", benchColumn(b, rising, one)},
+		{"arrivals", benchColumn(b, poisson(), one)},
 		{"table", benchColumn(b, few, one)},
 		{"half", benchColumn(b, ofWidth(20), func(rng *rand.Rand, _ int) int { return rng.IntN(2) })},
 		{"several", benchColumn(b, ofWidth(20), func(rng *rand.Rand, _ int) int { return 1 + rng.IntN(4) })},
@@ -120,7 +130,12 @@ func BenchmarkLoad(b *testing.B) {
 
 // BenchmarkGather reads the keys of one document of twelve, one by one.
 func BenchmarkGather(b *testing.B) {
-	c := benchColumn(b, ofWidth(20), one)
+	for name, key := range map[string]func(rng *rand.Rand, doc int) uint64{"bits=20": ofWidth(20), "bits=45": ofWidth(45), "arrivals": poisson()} {
+		b.Run(name, func(b *testing.B) { benchGather(b, benchColumn(b, key, one)) })
+	}
+}
+
+func benchGather(b *testing.B, c *Column) {
 	var docs []uint32
 	rng := rand.New(rand.NewPCG(27, 28))
 	for doc := rng.IntN(24); doc < benchDocs; doc += 1 + rng.IntN(24) {
@@ -195,7 +210,7 @@ func BenchmarkBuild(b *testing.B) {
 	for _, k := range []struct {
 		name string
 		key  func(rng *rand.Rand, doc int) uint64
-	}{{"bits=20", ofWidth(20)}, {"bits=64", ofWidth(64)}, {"rising", rising}, {"table", few}} {
+	}{{"bits=20", ofWidth(20)}, {"bits=64", ofWidth(64)}, {"rising", rising}, {"arrivals", poisson()}, {"table", few}} {
 		b.Run(k.name, func(b *testing.B) {
 			m := random(rand.New(rand.NewPCG(25, 26)), shape{key: k.key}, density{keys: one}, benchDocs)
 			for b.Loop() {

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ type Builder struct {
 	tiles   []tile
 	chunk   []byte // of the payload, without its guard
 	chunks  []int  // sizes of those that are full
+	sums    []uint32
 	kept    [][]byte
 	keys    uint64 // limit of keys
 	begun   bool   // a document was added
@@ -121,6 +123,7 @@ func (b *Builder) endTile(length int) error {
 func (b *Builder) endChunk() error {
 	part := guarded(b.chunk)
 	b.chunks = append(b.chunks, len(part))
+	b.sums = append(b.sums, crc32.Checksum(part, castagnoli))
 	b.chunk = b.chunk[:0]
 	return b.give(PayloadParts+uint32(len(b.chunks)-1), part)
 }
@@ -167,7 +170,7 @@ func (b *Builder) end(docs uint32) (*directory, error) {
 	} else if len(b.chunk) > 0 || int(b.tiles[len(b.tiles)-1].chunk) == len(b.chunks) {
 		b.err = b.endChunk()
 	}
-	d.chunks = b.chunks
+	d.chunks, d.sums = b.chunks, b.sums
 	if b.terms != nil {
 		d.terms = &b.terms.index
 	}

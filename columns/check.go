@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -9,6 +10,15 @@ import (
 
 // Check reads the whole column and reports what an encoder would not have written.
 func (c *Column) Check() error {
+	for i, sum := range c.d.sums {
+		chunk, err := c.chunk(uint32(i))
+		if err != nil {
+			return err
+		}
+		if got := crc32.Checksum(chunk, castagnoli); got != sum {
+			return corrupt.New(-1, "chunk %d of the payload has the checksum %08x, the directory says %08x", i, got, sum)
+		}
+	}
 	for i := range c.d.tiles {
 		t := &c.d.tiles[i]
 		d, err := c.decoder(t)

@@ -119,7 +119,7 @@ func (c *Column) Zone(tile int) (z Zone, ok bool) {
 	if t == nil {
 		return z, false
 	}
-	return Zone{t.least, t.greatest, int(t.docs), int(t.values), t.form == rising && !t.falls, t.falls}, true
+	return Zone{t.least, t.greatest, int(t.docs), int(t.values), t.form == rising && !t.falls || t.rises, t.falls}, true
 }
 
 // SheetBounds returns the least and the greatest key of 64 tiles; ok is false when they have none.
@@ -151,19 +151,11 @@ func (c *Column) payload(t *tile) ([]byte, error) {
 	if t.form == constant && t.presence == everyone && t.single() {
 		return nil, nil // all in the directory
 	}
-	chunk := c.chunks[t.chunk].Load()
-	if chunk == nil {
-		data, err := c.load(PayloadParts + t.chunk)
-		if err != nil {
-			return nil, err
-		}
-		if len(data) != c.d.chunks[t.chunk] {
-			return nil, corrupt.New(-1, "chunk %d of the payload has %d bytes, the directory says %d", t.chunk, len(data), c.d.chunks[t.chunk])
-		}
-		chunk = &data
-		c.chunks[t.chunk].Store(chunk)
+	chunk, err := c.chunk(t.chunk)
+	if err != nil {
+		return nil, err
 	}
-	b := (*chunk)[t.at:]
+	b := chunk[t.at:]
 	i := c.d.index(t)
 	if word, bit := &c.checked[i/64], uint64(1)<<(i%64); word.Load()&bit == 0 {
 		if err := t.check(b); err != nil {
@@ -172,6 +164,22 @@ func (c *Column) payload(t *tile) ([]byte, error) {
 		word.Or(bit)
 	}
 	return b, nil
+}
+
+// chunk returns a chunk of the payload, which it loads if need be.
+func (c *Column) chunk(i uint32) ([]byte, error) {
+	if chunk := c.chunks[i].Load(); chunk != nil {
+		return *chunk, nil
+	}
+	data, err := c.load(PayloadParts + i)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) != c.d.chunks[i] {
+		return nil, corrupt.New(-1, "chunk %d of the payload has %d bytes, the directory says %d", i, len(data), c.d.chunks[i])
+	}
+	c.chunks[i].Store(&data)
+	return data, nil
 }
 
 // index is the place of a tile in tiles.

@@ -204,18 +204,29 @@ func anySet(rng *rand.Rand) *[64]uint64 {
 
 func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 	t.Helper()
-	var s Selection
+	z, ok := c.Zone(tile)
+	narrow := ok && z.Greatest-z.Least < 1<<20
+	base := z.Least - min(z.Least, 3)
+	sorted := make([][]uint64, len(m.tile(tile)))
+	for i, keys := range m.tile(tile) {
+		if sorted[i] = keys; !slices.IsSorted(keys) {
+			sorted[i] = slices.Sorted(slices.Values(keys))
+		}
+	}
+	var s, want Selection
 	for range 4 {
 		set := anySet(rng)
 		in := func(doc int) bool { return set == nil || set[doc/64]>>(doc%64)&1 == 1 }
-		counts := map[uint64]uint32{}
+		var counts []uint32
+		if narrow {
+			counts = make([]uint32, z.Greatest-base+1)
+		}
 		for pick := Least; pick <= All; pick++ {
-			var want Selection
-			for i, keys := range m.tile(tile) {
+			want.Docs, want.Keys = want.Docs[:0], want.Keys[:0]
+			for i, keys := range sorted {
 				if len(keys) == 0 || !in(i) {
 					continue
 				}
-				keys = slices.Sorted(slices.Values(keys))
 				switch pick {
 				case Least:
 					keys = keys[:1]
@@ -224,8 +235,8 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 				}
 				for j, k := range keys {
 					want.Docs, want.Keys = append(want.Docs, uint16(i)), append(want.Keys, k)
-					if pick == All && (j == 0 || keys[j-1] != k) {
-						counts[k]++
+					if narrow && pick == All && (j == 0 || keys[j-1] != k) {
+						counts[k-base]++
 					}
 				}
 			}
@@ -233,18 +244,16 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 				t.Fatalf("tile %d: pick %d: %d keys, %v, want %d", tile, pick, len(s.Keys), err, len(want.Keys))
 			}
 		}
-		z, ok := c.Zone(tile)
-		if !ok || z.Greatest-z.Least >= 1<<20 {
+		if !narrow {
 			continue
 		}
-		base := z.Least - min(z.Least, 3)
-		got := make([]uint32, z.Greatest-base+1)
+		got := make([]uint32, len(counts))
 		if err := c.Count(tile, set, base, got); err != nil {
 			t.Fatal(err)
 		}
 		for i, n := range got {
-			if n != counts[base+uint64(i)] {
-				t.Fatalf("tile %d: key %d counts %d, want %d", tile, base+uint64(i), n, counts[base+uint64(i)])
+			if n != counts[i] {
+				t.Fatalf("tile %d: key %d counts %d, want %d", tile, base+uint64(i), n, counts[i])
 			}
 		}
 	}
@@ -298,6 +307,11 @@ func shapes() []shape {
 		{"rising", func(rng *rand.Rand, doc int) uint64 { return 1<<62 + 1e6*uint64(doc) + rng.Uint64N(1e6) }},
 		{"falling at random", func(rng *rand.Rand, doc int) uint64 { return 1<<62 - 1e6*uint64(doc) - rng.Uint64N(1e6) }},
 		{"steps", func(rng *rand.Rand, doc int) uint64 { return uint64(doc) / 300 * 1e12 }},
+		{"nearly rising", func(rng *rand.Rand, doc int) uint64 { return 1<<62 + 1e6*uint64(doc) + rng.Uint64N(1e8) }},
+		{"nearly falling", func(rng *rand.Rand, doc int) uint64 { return 1<<62 - 1e6*uint64(doc) + rng.Uint64N(1e8) }},
+		{"bursts", bursts(1)},
+		{"bursts, latest first", bursts(^uint64(0))},
+		{"levels", func(rng *rand.Rand, doc int) uint64 { return uint64(doc/128*977%1009)<<20 + rng.Uint64N(50) }},
 		{"normal", func(rng *rand.Rand, _ int) uint64 { return FloatKey(rng.NormFloat64()) }},
 		{"limits", func(rng *rand.Rand, _ int) uint64 {
 			return IntKey([]int64{math.MinInt64, math.MaxInt64, 0, -1, rng.Int64()}[rng.IntN(5)])
@@ -309,6 +323,15 @@ func shapes() []shape {
 		}})
 	}
 	return s
+}
+
+// bursts are keys with gaps that differ much, of which few are large.
+func bursts(sign uint64) func(rng *rand.Rand, doc int) uint64 {
+	last := uint64(1 << 62)
+	return func(rng *rand.Rand, _ int) uint64 {
+		last += sign * uint64(1e9*rng.ExpFloat64()*rng.ExpFloat64())
+		return last
+	}
 }
 
 // A density says how many keys a document has.
@@ -331,6 +354,8 @@ func densities() []density {
 			}
 			return 1 + rng.IntN(2)
 		}},
+		{"three", func(*rand.Rand, int) int { return 3 }},
+		{"none or two", func(rng *rand.Rand, _ int) int { return rng.IntN(2) * 2 }},
 		{"some with two", func(_ *rand.Rand, doc int) int { return 1 + doc/4099 }},
 	}
 }
@@ -381,15 +406,26 @@ func TestColumn(t *testing.T) {
 func TestForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forms := map[string]form{"constant": constant, "few": table, "hundreds": table, "divisor": packed, "regular": rising, "rising": rising,
-		"steps": rising, "width20": packed, "width64": packed, "falling": rising}
+		"steps": rising, "width20": packed, "width64": packed, "falling": rising,
+		"nearly rising": linear, "nearly falling": linear, "bursts": linear, "bursts, latest first": linear, "levels": linear}
 	for _, s := range shapes() {
 		want, ok := forms[s.name]
 		if !ok {
 			continue
 		}
 		c := open(t, build(t, random(rng, s, densities()[0], 3*TileDocs)))
-		if got := c.d.tiles[1].form; got != want {
-			t.Errorf("%s: form %d, want %d", s.name, got, want)
+		tile := c.d.tiles[1]
+		if tile.form != want {
+			t.Errorf("%s: form %d, want %d", s.name, tile.form, want)
+		}
+		if rises, falls := s.name == "bursts", s.name == "bursts, latest first"; want == linear && (tile.rises != rises || tile.falls != falls) {
+			t.Errorf("%s: rises %v, falls %v", s.name, tile.rises, tile.falls)
+		}
+	}
+	for _, d := range densities() {
+		c := open(t, build(t, random(rng, shapes()[2], d, 3*TileDocs)))
+		if got, want := c.d.tiles[1].regular, d.name == "three" || d.name == "none or two"; got != want {
+			t.Errorf("%s: regular %v, want %v", d.name, got, want)
 		}
 	}
 	for name, want := range map[string]presence{"one": everyone, "most": missing, "half": bitmap, "rare": present} {

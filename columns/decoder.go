@@ -60,6 +60,13 @@ func (d *decoder) readEnds() {
 		d.ends = make([]uint32, TileDocs)
 	}
 	d.ends = d.ends[:d.t.docs]
+	if d.t.regular {
+		every := d.t.values / uint32(d.t.docs)
+		for i := range d.ends {
+			d.ends[i] = uint32(i+1) * every
+		}
+		return
+	}
 	ends := d.t.endsOf(d.b, d.l)
 	n := 0
 	for i := range ends.words() {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	blockTerms      = 16       // that share prefixes
+	blockTerms      = 16       // that share prefixes, and one ending
 	dictionaryBytes = 16 << 10 // a part of the dictionary ends with the first block that reaches it
 	maxTerms        = math.MaxInt32
 )
@@ -25,6 +25,7 @@ type dictionaryIndex struct {
 	bounds  [][]byte // for each part, a term above all before and not above its first
 	sizes   []uint32
 	inlined []byte // the only part
+	endings bool   // the terms of a block share one: since version 2
 }
 
 // append writes the number of terms, and the parts or the only one.
@@ -57,7 +58,7 @@ func (x *dictionaryIndex) termsOf(part int) int {
 
 // parseDictionaryIndex is the inverse of append.
 func parseDictionaryIndex(r *byteReader) *dictionaryIndex {
-	x := &dictionaryIndex{n: int(r.below(maxTerms+1, "terms"))}
+	x := &dictionaryIndex{n: int(r.below(maxTerms+1, "terms")), endings: r.version > 1}
 	parts := r.below(uint64(x.n)+1, "parts of the dictionary")
 	if parts == 0 {
 		size := r.below(inline+1, "bytes of a dictionary in the directory")
@@ -146,13 +147,15 @@ type dictionaryBuilder struct {
 	last   []byte // term
 	part   []byte // pending, without its table of blocks
 	blocks []uint32
-	terms  int // of the pending part
+	terms  int    // of the pending part, with those of the pending block
+	block  []byte // pending: its terms, one behind the other
+	ends   []int  // of these
 	kept   [][]byte
 	ended  bool
 }
 
 func newDictionaryBuilder(give func(part uint32, data []byte) error) *dictionaryBuilder {
-	return &dictionaryBuilder{give: give}
+	return &dictionaryBuilder{give: give, index: dictionaryIndex{endings: true}}
 }
 
 func (b *dictionaryBuilder) add(term []byte) error {
@@ -162,28 +165,57 @@ func (b *dictionaryBuilder) add(term []byte) error {
 	if b.index.n == maxTerms {
 		return fmt.Errorf("columns: more than %d terms", maxTerms)
 	}
-	if b.terms%blockTerms == 0 {
+	if len(b.ends) == blockTerms {
+		b.endBlock()
 		if len(b.part) >= dictionaryBytes {
 			if err := b.endPart(); err != nil {
 				return err
 			}
 		}
-		if b.terms == 0 {
-			b.index.firsts = append(b.index.firsts, uint32(b.index.n))
-			b.index.bounds = append(b.index.bounds, separator(b.last, term))
-		}
-		b.blocks = append(b.blocks, uint32(len(b.part)))
-		b.part = appendTerm(b.part, nil, term)
-	} else {
-		b.part = appendTerm(b.part, b.last, term)
 	}
-	if len(b.part) > 1<<30 {
-		return fmt.Errorf("columns: %d terms of %d bytes together", blockTerms, len(b.part))
+	if b.terms == 0 {
+		b.index.firsts = append(b.index.firsts, uint32(b.index.n))
+		b.index.bounds = append(b.index.bounds, separator(b.last, term))
+	}
+	b.block = append(b.block, term...)
+	b.ends = append(b.ends, len(b.block))
+	if len(b.block) > 1<<30 {
+		return fmt.Errorf("columns: %d terms of %d bytes together", len(b.ends), len(b.block))
 	}
 	b.last = append(b.last[:0], term...)
 	b.terms++
 	b.index.n++
 	return nil
+}
+
+// endBlock encodes the pending block: its first term, how many last bytes of it all terms share, and
+// the others without these.
+func (b *dictionaryBuilder) endBlock() {
+	b.blocks = append(b.blocks, uint32(len(b.part)))
+	first := b.block[:b.ends[0]]
+	ending := len(first)
+	for i := 1; i < len(b.ends); i++ {
+		ending = min(ending, sharedEnding(first, b.block[b.ends[i-1]:b.ends[i]]))
+	}
+	if len(b.ends) == 1 {
+		ending = 0
+	}
+	b.part = binary.AppendUvarint(appendTerm(b.part, nil, first), uint64(ending))
+	before := first[:len(first)-ending]
+	for i := 1; i < len(b.ends); i++ {
+		term := b.block[b.ends[i-1] : b.ends[i]-ending]
+		b.part = appendTerm(b.part, before, term)
+		before = term
+	}
+	b.block, b.ends = b.block[:0], b.ends[:0]
+}
+
+// sharedEnding returns how many last bytes two terms share.
+func sharedEnding(x, y []byte) (n int) {
+	for n < min(len(x), len(y)) && x[len(x)-1-n] == y[len(y)-1-n] {
+		n++
+	}
+	return n
 }
 
 // separator returns the shortest bytes that are above one term and not above the next.
@@ -223,6 +255,7 @@ func (b *dictionaryBuilder) end() error {
 		b.index.inlined = []byte{}
 		return nil
 	}
+	b.endBlock()
 	return b.endPart()
 }
 
@@ -259,7 +292,7 @@ func (d *Dictionary) part(i int) (p dictionaryPart, err error) {
 		data = &b
 		d.parts[i].Store(data)
 	}
-	p = dictionaryPart{number: i, terms: d.index.termsOf(i)}
+	p = dictionaryPart{number: i, terms: d.index.termsOf(i), endings: d.index.endings}
 	blocks := (p.terms + blockTerms - 1) / blockTerms
 	p.wide = 2
 	if len(*data)-2*blocks >= 1<<16 {
@@ -277,6 +310,7 @@ func (d *Dictionary) part(i int) (p dictionaryPart, err error) {
 type dictionaryPart struct {
 	number, terms int
 	wide          int // bytes of a place
+	endings       bool
 	bytes, table  []byte
 }
 
@@ -311,6 +345,61 @@ func (p *dictionaryPart) first(block int) ([]byte, error) {
 	return term, nil
 }
 
+// A blockReader reads the terms of a block. The current one is stem and ending.
+type blockReader struct {
+	stem, ending []byte
+	b            []byte // behind the current term
+}
+
+// read returns a reader at the first term of a block. Stems are kept in room.
+func (p *dictionaryPart) read(block int, room []byte) (r blockReader, err error) {
+	b, err := p.block(block)
+	if err != nil {
+		return r, err
+	}
+	_, term, size := cutTerm(b, 0)
+	if size == 0 {
+		return r, p.damaged(block)
+	}
+	b = b[size:]
+	stem := len(term)
+	if p.endings {
+		ending, size := binary.Uvarint(b)
+		if size <= 0 || ending > uint64(len(term)) {
+			return r, p.damaged(block)
+		}
+		stem -= int(ending)
+		b = b[size:]
+	}
+	return blockReader{append(room[:0], term[:stem]...), term[stem:], b}, nil
+}
+
+// next steps to the next term. It reports whether there is an undamaged one.
+func (r *blockReader) next() bool {
+	shared, rest, size := cutTerm(r.b, len(r.stem))
+	if size == 0 {
+		return false
+	}
+	r.stem, r.b = append(r.stem[:shared], rest...), r.b[size:]
+	return true
+}
+
+// term returns the current term, valid until next.
+func (r *blockReader) term() []byte {
+	term := append(r.stem, r.ending...)
+	r.stem = term[:len(r.stem)] // with the room that this took
+	return term
+}
+
+// compare compares the current term with another.
+func (r *blockReader) compare(term []byte) int {
+	n := min(len(r.stem), len(term))
+	if c := bytes.Compare(r.stem, term[:n]); c != 0 {
+		return c
+	}
+	return bytes.Compare(r.ending, term[n:])
+}
+
 // partOf returns the part that has a term.
 func (d *Dictionary) partOf(ord int) int {
 	return sort.Search(len(d.index.firsts), func(i int) bool { return int(d.index.firsts[i]) > ord }) - 1
@@ -327,19 +416,17 @@ func (d *Dictionary) AppendTerm(dst []byte, ord uint64) ([]byte, error) {
 		return dst, err
 	}
 	in := int(ord) - int(d.index.firsts[i])
-	b, err := p.block(in / blockTerms)
+	var room [128]byte
+	r, err := p.read(in/blockTerms, room[:0])
 	if err != nil {
 		return dst, err
 	}
-	from := len(dst)
-	for range in%blockTerms + 1 {
-		shared, rest, size := cutTerm(b, len(dst)-from)
-		if size == 0 {
-			return dst[:from], p.damaged(in / blockTerms)
+	for range in % blockTerms {
+		if !r.next() {
+			return dst, p.damaged(in / blockTerms)
 		}
-		dst, b = append(dst[:from+shared], rest...), b[size:]
 	}
-	return dst, nil
+	return append(append(dst, r.stem...), r.ending...), nil
 }
 
 // Find returns the ordinal of the first term that is not below another, which is Len when all are,
@@ -371,24 +458,23 @@ func (d *Dictionary) Find(term []byte) (ord int, found bool, err error) {
 	if low == 0 {
 		return int(x.firsts[i]), false, nil
 	}
-	at := (low - 1) * blockTerms
-	b, err := p.block(low - 1)
+	var room [128]byte
+	r, err := p.read(low-1, room[:0])
 	if err != nil {
 		return 0, false, err
 	}
-	var room [128]byte
-	now := room[:0]
-	for ; at < min(low*blockTerms, p.terms); at++ {
-		shared, rest, size := cutTerm(b, len(now))
-		if size == 0 {
-			return 0, false, p.damaged(low - 1)
-		}
-		now, b = append(now[:shared], rest...), b[size:]
-		if c := bytes.Compare(now, term); c >= 0 {
+	at, end := (low-1)*blockTerms, min(low*blockTerms, p.terms)
+	for {
+		if c := r.compare(term); c >= 0 {
 			return int(x.firsts[i]) + at, c == 0, nil
 		}
+		if at++; at == end {
+			return int(x.firsts[i]) + at, false, nil
+		}
+		if !r.next() {
+			return 0, false, p.damaged(low - 1)
+		}
 	}
-	return int(x.firsts[i]) + at, false, nil
 }
 
 // Each calls f for the terms from..to-1 in order, until it returns an error. Terms are valid during
@@ -397,7 +483,7 @@ func (d *Dictionary) Each(from, to int, f func(ord int, term []byte) error) erro
 	if from < 0 || to > d.index.n {
 		panic(fmt.Sprintf("BUG: columns: terms %d to %d of a dictionary of %d", from, to, d.index.n))
 	}
-	var now []byte
+	var room []byte
 	for from < to {
 		i := d.partOf(from)
 		p, err := d.part(i)
@@ -406,25 +492,24 @@ func (d *Dictionary) Each(from, to int, f func(ord int, term []byte) error) erro
 		}
 		first := int(d.index.firsts[i])
 		for block := (from - first) / blockTerms; block*blockTerms < p.terms && from < to; block++ {
-			b, err := p.block(block)
+			r, err := p.read(block, room)
 			if err != nil {
 				return err
 			}
-			now = now[:0]
-			for ord := first + block*blockTerms; ord < min(first+min((block+1)*blockTerms, p.terms), to); ord++ {
-				shared, rest, size := cutTerm(b, len(now))
-				if size == 0 {
+			start, end := first+block*blockTerms, min(first+min((block+1)*blockTerms, p.terms), to)
+			for ord := start; ord < end; ord++ {
+				if ord > start && !r.next() {
 					return p.damaged(block)
 				}
-				now, b = append(now[:shared], rest...), b[size:]
 				if ord < from {
 					continue
 				}
-				if err := f(ord, now); err != nil {
+				if err := f(ord, r.term()); err != nil {
 					return err
 				}
 				from = ord + 1
 			}
+			room = r.stem
 		}
 	}
 	return nil

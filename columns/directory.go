@@ -2,12 +2,17 @@ package columns
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
-// version is the version of the directory, its first byte.
-const version = 1
+// version is the version of the directory, its first byte. Since version 2 it has checksums, and there are
+// lines, regular tiles and endings of terms.
+const (
+	version      = 2
+	firstVersion = 1
+)
 
 // The parts of a column, in ascending order: those of the dictionary from 0 on, those of the payload
 // from PayloadParts on, and the directory.
@@ -30,16 +35,23 @@ const (
 	tileFollows  = 1 << (2 + iota) // directly behind the tile before
 	tileSingle                     // no document has several values
 	tileDivides                    // has the divisor of the tile before
-	tileFalls                      // of form rising: it counts down from the top
+	tileFalls                      // of form rising: it counts down from the top; of form packed: it is linear
 	presenceBits = 6
+)
+
+// The order of quotients of form linear, in the byte of their width.
+const (
+	linearRises = 1 << 6
+	linearFalls = 1 << 7
 )
 
 // A directory has what Open keeps in memory. Slices do not change.
 type directory struct {
 	kind    Kind
-	docs    uint32 // of the segment
-	tiles   []tile // that have a value, by number
-	chunks  []int  // size of each chunk of the payload, with its guard
+	docs    uint32   // of the segment
+	tiles   []tile   // that have a value, by number
+	chunks  []int    // size of each chunk of the payload, with its guard
+	sums    []uint32 // checksum of each, unless there are none: before version 2, or when not stored
 	sheets  []sheet
 	first   int    // the sheet of sheets[0]
 	inlined []byte // the payload, with its guard, when it lies in the directory
@@ -76,6 +88,7 @@ func appendDirectory(dst []byte, d *directory) []byte {
 			n++
 		}
 		dst = binary.AppendUvarint(dst, uint64(n-at-1))
+		dst = binary.LittleEndian.AppendUint32(dst, d.sums[i])
 		at = n
 	}
 	before := tile{number: 1<<32 - 1, divisor: 1}
@@ -95,7 +108,10 @@ func appendDirectory(dst []byte, d *directory) []byte {
 func appendTile(dst []byte, t, before *tile) []byte {
 	at := len(dst)
 	head := byte(t.form) | byte(t.presence)<<presenceBits
-	if t.falls {
+	switch {
+	case t.form == linear:
+		head = byte(packed) | byte(t.presence)<<presenceBits | tileFalls
+	case t.falls:
 		head |= tileFalls
 	}
 	dst = append(dst, 0)
@@ -110,7 +126,11 @@ func appendTile(dst []byte, t, before *tile) []byte {
 	if t.single() {
 		head |= tileSingle
 	} else {
-		dst = binary.AppendUvarint(dst, uint64(t.values)-uint64(t.docs)-1)
+		more := 2 * (uint64(t.values) - uint64(t.docs) - 1)
+		if t.regular {
+			more++
+		}
+		dst = binary.AppendUvarint(dst, more)
 	}
 	dst = binary.AppendVarint(dst, int64(t.least-before.least))
 	if t.form != constant {
@@ -127,6 +147,17 @@ func appendTile(dst []byte, t, before *tile) []byte {
 		dst = binary.AppendUvarint(dst, t.gap)
 	case table:
 		dst = binary.AppendUvarint(dst, uint64(t.entries-2))
+	case linear:
+		width := t.width
+		if t.rises {
+			width |= linearRises
+		} else if t.falls {
+			width |= linearFalls
+		}
+		dst = append(dst, width)
+		dst = binary.AppendVarint(dst, int64(t.slope))
+		dst = binary.AppendVarint(dst, int64(t.base))
+		dst = binary.AppendUvarint(dst, t.bases)
 	}
 	dst[at] = head
 	return dst
@@ -134,9 +165,10 @@ func appendTile(dst []byte, t, before *tile) []byte {
 
 // A byteReader reads a directory and remembers the first fault.
 type byteReader struct {
-	data []byte
-	at   int
-	err  error
+	data    []byte
+	at      int
+	version byte
+	err     error
 }
 
 func (r *byteReader) fail(format string, args ...any) {
@@ -167,6 +199,12 @@ func (r *byteReader) uvarint() uint64 {
 	return v
 }
 
+// varint reads a signed number, modulo 1<<64.
+func (r *byteReader) varint() uint64 {
+	v := r.uvarint() // zigzag
+	return v>>1 ^ -(v & 1)
+}
+
 // below reads a number that is less than a limit.
 func (r *byteReader) below(limit uint64, what string) uint64 {
 	v := r.uvarint()
@@ -190,9 +228,9 @@ func (r *byteReader) take(n uint64) []byte {
 // payload, so readers need not.
 func parseDirectory(data []byte) (*directory, error) {
 	r := &byteReader{data: data}
-	if v := r.byte(); r.err == nil && v != version {
+	if r.version = r.byte(); r.err == nil && (r.version < firstVersion || r.version > version) {
 		r.at = 0
-		r.fail("version %d of a column, this build reads %d", v, version)
+		r.fail("version %d of a column, this build reads %d to %d", r.version, firstVersion, version)
 	}
 	d := &directory{kind: Kind(r.byte())}
 	if r.err == nil && (d.kind < Int || d.kind > Terms) {
@@ -206,7 +244,7 @@ func parseDirectory(data []byte) (*directory, error) {
 	if d.kind == Terms {
 		d.terms = parseDictionaryIndex(r)
 	}
-	ends := parseChunks(r, tiles) // of chunks, in tiles
+	ends := parseChunks(r, tiles, d) // of chunks, in tiles
 	if r.err == nil && tiles > 0 {
 		d.tiles = make([]tile, 0, tiles)
 	}
@@ -243,8 +281,8 @@ func (r *byteReader) inlined(d *directory) {
 	}
 }
 
-// parseChunks reads the number of tiles up to the end of each chunk.
-func parseChunks(r *byteReader, tiles uint64) []uint64 {
+// parseChunks reads the number of tiles up to the end of each chunk, and the checksums.
+func parseChunks(r *byteReader, tiles uint64, d *directory) []uint64 {
 	n := r.below(tiles+1, "chunks")
 	if r.err != nil {
 		return nil
@@ -254,6 +292,11 @@ func parseChunks(r *byteReader, tiles uint64) []uint64 {
 	for range n {
 		at += r.below(tiles, "tiles of a chunk") + 1
 		ends = append(ends, at)
+		if r.version > 1 {
+			if sum := r.take(4); r.err == nil {
+				d.sums = append(d.sums, binary.LittleEndian.Uint32(sum))
+			}
+		}
 	}
 	if r.err == nil && n > 0 && at != tiles {
 		r.fail("chunks of %d tiles, there are %d", at, tiles)
@@ -264,7 +307,13 @@ func parseChunks(r *byteReader, tiles uint64) []uint64 {
 func parseTile(r *byteReader, before *tile, d *directory) (t tile) {
 	head := r.byte()
 	t.form, t.presence = form(head&3), presence(head>>presenceBits)
-	if t.falls = head&tileFalls != 0; r.err == nil && t.falls && t.form != rising {
+	switch {
+	case head&tileFalls == 0:
+	case t.form == rising:
+		t.falls = true
+	case t.form == packed && r.version > 1:
+		t.form = linear
+	default:
 		r.fail("form %d of a tile that falls", t.form)
 	}
 	number := uint64(before.number + 1)
@@ -286,7 +335,7 @@ func parseTile(r *byteReader, before *tile, d *directory) (t tile) {
 	}
 	t.values = uint32(t.docs)
 	if head&tileSingle == 0 {
-		t.values += uint32(r.below(maxValues-TileDocs, "further values")) + 1
+		r.several(&t)
 	}
 	parseQuotients(r, head, before, &t)
 	limit := ^uint64(0)
@@ -302,10 +351,21 @@ func parseTile(r *byteReader, before *tile, d *directory) (t tile) {
 	return t
 }
 
+// several reads the number of values of a tile where some document has several.
+func (r *byteReader) several(t *tile) {
+	more := r.below(2*(maxValues-TileDocs), "further values")
+	if r.version > 1 {
+		t.regular = more&1 == 1
+		more >>= 1
+	}
+	if t.values += uint32(more) + 1; r.err == nil && (t.values >= maxValues || t.regular && t.values%uint32(t.docs) != 0) {
+		r.fail("%d values of %d documents", t.values, t.docs)
+	}
+}
+
 // parseQuotients reads the keys' part of a tile.
 func parseQuotients(r *byteReader, head byte, before, t *tile) {
-	step := r.uvarint() // zigzag
-	t.least = before.least + (step>>1 ^ -(step & 1))
+	t.least = before.least + r.varint()
 	t.greatest, t.divisor = t.least, before.divisor
 	if t.form == constant {
 		return
@@ -333,6 +393,13 @@ func parseQuotients(r *byteReader, head byte, before, t *tile) {
 	case table:
 		t.entries = uint16(r.below(maxTable-1, "entries of a table, minus two,")) + 2
 		t.width = uint8(placeBits(int(t.entries)))
+	case linear:
+		width := r.byte()
+		t.width, t.rises, t.falls = width&(linearRises-1), width&linearRises != 0, width&linearFalls != 0
+		t.slope, t.base, t.bases = r.varint(), r.varint(), r.uvarint()
+		if r.err == nil && (t.width > widest || t.rises && t.falls || !t.single()) {
+			r.fail("lines with the byte %d for width and order, %d values of %d documents", width, t.values, t.docs)
+		}
 	}
 }
 
@@ -355,6 +422,9 @@ func (d *directory) layOut(ends []uint64) error {
 	}
 	return nil
 }
+
+// castagnoli is the polynomial of checksums.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sumUp fills in what follows from the tiles.
 func (d *directory) sumUp() {

@@ -54,13 +54,15 @@
 // on. The payload of a tile is the following parts, each of which begins with a byte:
 //
 //	presence  which documents have a value
-//	ends      if some document has several values: a bit for each value, set for the last one of
-//	          its document
+//	ends      if some document has several values, but not all with a value have as many: a bit for
+//	          each value, set for the last one of its document
 //	whole     of form rising: quotients 0, 128, 256 and so on, packed at the width of top
 //	          of form table: the distinct quotients, ascending, packed at the width of top
+//	          of form linear: where lines begin, less the lowest of these, packed at the width of the
+//	          greatest
 //	values    a number for each value, packed
 //
-// A tile has one of four forms:
+// A tile has one of five forms:
 //
 //	0 constant  all quotients are 0: no values
 //	1 packed    values are quotients
@@ -68,6 +70,10 @@
 //	            distances to the quotient before, less the least such distance; 0 for whole ones.
 //	            A tile that falls has, instead of quotients, their distances from the top
 //	3 table     values are places in the table, in as many bits as the last place takes
+//	4 linear    each 128 quotients have a line, which begins at or below the first of them and goes
+//	            on by the slope of the tile from one to the next; none lies below it. Values are
+//	            the distances from the line. Lines are numbers modulo 1<<64. Each document with a
+//	            value has one
 //
 // and one of four presences:
 //
@@ -95,24 +101,28 @@
 //
 // Numbers are unsigned varints (as in encoding/binary), "zigzag" means signed ones.
 //
-//	version 1, one byte
+//	version, one byte: 2
 //	kind, one byte
 //	documents of the segment
 //	tiles that have a value
 //	dictionary, of kind terms (see below)
-//	parts of the payload, or 0 when it lies in the directory; for each, its tiles - 1
+//	parts of the payload, or 0 when it lies in the directory; for each, its tiles - 1, and its
+//	  CRC-32C, four bytes, little endian
 //	tiles: for each
-//	  head, one byte: form; plus 4 when the tile follows the one before (the first: is tile 0);
+//	  head, one byte: form, 1 for linear; plus 4 when the tile follows the one before (the first: is tile 0);
 //	    plus 8 when no document has several values; plus 16 when the divisor is that of the tile
-//	    before (of the first: 1); plus 32 when a rising one falls; plus 64 times the presence
+//	    before (of the first: 1); plus 32 when a rising one falls, or the form is linear; plus 64 times the
+//	    presence
 //	  unless it follows: tiles between - 1
 //	  unless all documents have a value: documents that have one - 1
-//	  if some have several: values - documents - 1
+//	  if some have several: twice (values - documents - 1), plus 1 when all have as many
 //	  least key - that of the tile before (of the first: 0), modulo 1<<64, zigzag
 //	  unless constant: top - 1
 //	  unless constant, or the same: divisor - 1
 //	  if rising: width of values, one byte; least distance
 //	  if table: entries - 2
+//	  if linear: width of values, one byte, plus 64 when quotients never fall, or 128 when they never
+//	    rise; slope, zigzag; lowest beginning of a line, zigzag; how far above it the highest is
 //	payload without the zeros, if there are no parts of it
 //
 // A constant tile leaves the divisor as it is.
@@ -121,7 +131,7 @@
 // divisor is 4, the top is 3, so the quotients 0, 1 and 3 take 2 bits. All documents but 2 have a
 // value:
 //
-//	01 02 04 01  00  cd 02  06 02 03  02 00 34
+//	02 02 04 01  00  cd 02  06 02 03  02 00 34
 //
 // They are: version, kind, 4 documents, 1 tile; no parts; packed, the first, single, another divisor,
 // presence 3; 3 documents; least 3; top 3; divisor 4; the missing document; the quotients.
@@ -138,8 +148,11 @@
 //	the rest
 //
 // A block is 16 terms, the last of a part may have fewer. The first term of a block follows the empty
-// term. A part is blocks up to the first that makes it 16 KB or more, and then the place of each
-// block: two bytes, little endian, or four when the blocks have 64 KB or more. The directory has
+// term. Behind it is a number: how many last bytes of it all terms of the block share. They are left
+// out of the others, each of which follows the one before without them.
+//
+// A part is blocks up to the first that makes it 16 KB or more, and then the place of each block: two
+// bytes, little endian, or four when the blocks have 64 KB or more. The directory has
 //
 //	terms
 //	parts, or 0 when the only one lies in the directory: its size, and the part
@@ -147,4 +160,10 @@
 //
 // The bound of a part is above all terms before it, and not above its own. It is the shortest such
 // bytes.
+//
+// # Version 1
+//
+// Directories of version 1 are read as well. They have no checksums and no form linear, and their
+// dictionaries no number behind the first term of a block. Instead of twice (values - documents - 1)
+// they have that once, and there are ends whenever some document has several values.
 package columns

@@ -14,6 +14,7 @@ type pending struct {
 	several bool
 
 	quotients, scratch []uint64
+	beginnings         []uint64 // of lines
 	distinct           distinct
 }
 
@@ -45,11 +46,12 @@ func (p *pending) reset() {
 // chunk and place. length is the number of documents of the tile.
 func (p *pending) encode(dst []byte, length int) (tile, []byte) {
 	t := tile{number: p.number, values: uint32(len(p.keys)), docs: uint16(len(p.docs)), length: uint16(length)}
+	t.regular = p.several && p.regular()
 	p.divide(&t)
 	t.presence, _ = presenceOf(len(p.docs), length)
 	p.choose(&t)
 	dst = p.appendPresence(dst, &t)
-	if !t.single() {
+	if !t.single() && !t.regular {
 		dst = p.appendEnds(dst)
 	}
 	switch t.form {
@@ -66,21 +68,33 @@ func (p *pending) encode(dst []byte, length int) (tile, []byte) {
 		dst = appendPacked(dst, p.scratch, int(t.width))
 	case rising:
 		p.scratch = p.scratch[:0]
-		for i := 0; i < len(p.quotients); i += risingRun {
+		for i := 0; i < len(p.quotients); i += runValues {
 			p.scratch = append(p.scratch, p.quotients[i])
 		}
 		dst = appendPacked(dst, p.scratch, widthOf(t.top))
 		p.scratch = p.scratch[:0]
 		for i, q := range p.quotients {
-			if i%risingRun == 0 {
+			if i%runValues == 0 {
 				p.scratch = append(p.scratch, 0)
 				continue
 			}
 			p.scratch = append(p.scratch, q-p.quotients[i-1]-t.gap)
 		}
 		dst = appendPacked(dst, p.scratch, int(t.width))
+	case linear:
+		dst = p.appendLines(dst, &t)
 	}
 	return t, dst
+}
+
+// regular reports whether all documents have as many values.
+func (p *pending) regular() bool {
+	for i, end := range p.ends {
+		if end != uint32(i+1)*p.ends[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // divide finds the bounds and the common divisor, and makes quotients of the keys.
@@ -116,8 +130,9 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// choose finds the smallest form. Others than packed must gain an eighth (table) or a quarter
-// (rising, where a single value cannot be read alone).
+// choose finds the smallest form. Others than packed must gain an eighth (table; linear, whose
+// quotients are not compared in the packed form) or a quarter (rising, where a single value cannot
+// be read alone).
 func (p *pending) choose(t *tile) {
 	if t.top == 0 {
 		t.form = constant
@@ -144,7 +159,8 @@ func (p *pending) choose(t *tile) {
 	if r.falls {
 		p.mirror(t.top)
 	}
-	if gap, width, ok := p.gaps(); ok {
+	gap, width, sorted := p.gaps()
+	if sorted {
 		r.gap, r.width = gap, uint8(width)
 		if size := packedBytes(r.wholes(), whole) + packedBytes(values, width); size <= best-best/4 {
 			*t = r
@@ -153,6 +169,10 @@ func (p *pending) choose(t *tile) {
 	}
 	if r.falls {
 		p.mirror(t.top)
+	}
+	if l, ok := p.lines(*t); ok && packedBytes(l.wholes(), l.wide())+packedBytes(values, int(l.width))+lineBytes <= best-best/8 {
+		l.rises, l.falls = sorted && !r.falls, sorted && r.falls
+		*t = l
 	}
 }
 
@@ -176,7 +196,7 @@ func (p *pending) gaps() (least uint64, width int, ok bool) {
 		if q[i] < q[i-1] {
 			return 0, 0, false
 		}
-		if i%risingRun != 0 {
+		if i%runValues != 0 {
 			gap := q[i] - q[i-1]
 			least, most = min(least, gap), max(most, gap)
 		}

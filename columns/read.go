@@ -17,7 +17,7 @@ func (t *tile) check(b []byte) error {
 	if err := t.readPresence(b, &set); err != nil {
 		return err
 	}
-	if !t.single() {
+	if !t.single() && !t.regular {
 		ends := t.endsOf(b, l)
 		n := 0
 		for i := range ends.words() {
@@ -51,6 +51,23 @@ func (t *tile) check(b []byte) error {
 		}
 	case rising:
 		return t.checkRising(b, l)
+	case linear:
+		return t.checkLinear(b, l)
+	}
+	return nil
+}
+
+// checkLinear checks that no quotient is above top, and that they have the order that the directory says.
+func (t *tile) checkLinear(b []byte, l layout) error {
+	var room [TileDocs]uint64
+	quotients := room[:t.values]
+	t.lines(b, l, quotients, 0, 1)
+	before := quotients[0]
+	for _, q := range quotients {
+		if q > t.top || t.rises && q < before || t.falls && q > before {
+			return fmt.Errorf("a quotient %d behind %d, at most %d", q, before, t.top)
+		}
+		before = q
 	}
 	return nil
 }
@@ -62,10 +79,10 @@ func (t *tile) checkRising(b []byte, l layout) error {
 	for i := range int(t.values) {
 		before := q
 		gap := packedAt(gaps, i, int(t.width))
-		if i%risingRun == 0 {
-			q = packedAt(b[l.whole:], i/risingRun, wide)
-			if gap != 0 || q < before {
-				return errors.New("a whole quotient that falls, or has a gap")
+		if i%runValues == 0 {
+			q = packedAt(b[l.whole:], i/runValues, wide)
+			if gap != 0 || q < before || q > t.top {
+				return fmt.Errorf("a whole quotient %d behind %d, at most %d, with the gap %d", q, before, t.top, gap)
 			}
 			continue
 		}
@@ -156,19 +173,38 @@ func fill(set *[tileWords]uint64, n int) {
 
 // A bitString is bits for the values of a tile.
 type bitString struct {
-	b []byte // readable in whole words
-	n uint64
+	b     []byte // readable in whole words
+	n     uint64
+	every uint64 // if not 0, every so many bits one is set, and b is unused
 }
 
-func (t *tile) endsOf(b []byte, l layout) bitString { return bitString{b[l.ends:], uint64(t.values)} }
+// endsOf has a bit set for the last value of each document.
+func (t *tile) endsOf(b []byte, l layout) bitString {
+	s := bitString{b: b[l.ends:], n: uint64(t.values)}
+	if t.regular {
+		s.every = uint64(t.values) / uint64(t.docs)
+	}
+	return s
+}
 
 func (s bitString) words() int { return int((s.n + 63) / 64) }
 
 // word returns 64 bits, with zeros behind the last.
 func (s bitString) word(i int) uint64 {
+	if s.every > 0 {
+		return s.regularWord(64 * uint64(i))
+	}
 	w := binary.LittleEndian.Uint64(s.b[8*i:])
 	if left := s.n - 64*uint64(i); left < 64 {
 		w &= 1<<left - 1
+	}
+	return w
+}
+
+// regularWord is the word from a bit on.
+func (s bitString) regularWord(first uint64) (w uint64) {
+	for at := s.every - 1 - first%s.every; at < min(64, s.n-first); at += s.every {
+		w |= 1 << at
 	}
 	return w
 }
@@ -210,7 +246,9 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 		return 0, err
 	}
 	l := t.layout()
-	if t.form == rising {
+	if t.form == linear {
+		t.rangeLinear(b, l, from, to, set)
+	} else if t.form == rising {
 		if t.falls {
 			from, to = t.top-to, t.top-from
 		}
@@ -244,6 +282,31 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 	return onesOf(set), nil
 }
 
+// rangeLinear is RangeTile of form linear, for values.
+func (t *tile) rangeLinear(b []byte, l layout, from, to uint64, set *[tileWords]uint64) {
+	clear(set[:])
+	n := int(t.values)
+	if t.rises || t.falls {
+		first := sort.Search(n, func(i int) bool {
+			q := t.quotient(b, l, i)
+			return t.rises && q >= from || t.falls && q <= to
+		})
+		end := sort.Search(n, func(i int) bool {
+			q := t.quotient(b, l, i)
+			return t.rises && q > to || t.falls && q < from
+		})
+		setRun(set, first, end)
+		return
+	}
+	var room [TileDocs]uint64
+	t.lines(b, l, room[:n], 0, 1)
+	span := to - from
+	for i, q := range room[:n] {
+		_, above := bits.Sub64(span, q-from, 0)
+		set[i/64] |= (above ^ 1) << (i % 64)
+	}
+}
+
 // setRun sets bits from..end-1.
 func setRun(set *[tileWords]uint64, from, end int) {
 	for i := from / 64; i < tileWords && i*64 < end; i++ {
@@ -273,9 +336,9 @@ func (t *tile) search(b []byte, l layout, q uint64) int {
 	if run < 0 {
 		return 0
 	}
-	at, sum := run*risingRun, packedAt(wholes, run, wide)
+	at, sum := run*runValues, packedAt(wholes, run, wide)
 	for sum < q {
-		if at++; at%risingRun == 0 || at == int(t.values) {
+		if at++; at%runValues == 0 || at == int(t.values) {
 			break
 		}
 		sum += t.gap + packedAt(b[l.values:], at, int(t.width))

@@ -105,7 +105,7 @@ func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) 
 		return err
 	}
 	defer d.release()
-	if t.form == constant || !t.single() || t.form == rising || int(t.width) > widest32 {
+	if t.form == constant || !t.single() || t.form == rising || t.form == linear || int(t.width) > widest32 {
 		d.count(set, base, counts)
 		return nil
 	}

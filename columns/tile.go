@@ -19,6 +19,7 @@ const (
 	packed               // each in width bits
 	rising               // gaps between them, and every 128th whole: they never fall, or never rise
 	table                // places in a sorted table of them
+	linear               // distances from lines, one for each 128 of them
 )
 
 // A presence says how the documents of a tile that have a value are stored.
@@ -33,7 +34,7 @@ const (
 
 const (
 	docBits   = 12  // of a document within its tile
-	risingRun = 128 // values from one whole quotient to the next
+	runValues = 128 // values from one whole quotient to the next, or of a line
 	maxTable  = 1024
 	maxValues = 1 << 28 // of a tile, so that its size is far below 1<<32
 )
@@ -44,6 +45,9 @@ type tile struct {
 	divisor         uint64
 	top             uint64 // the quotient of greatest
 	gap             uint64 // of form rising: the least gap between two quotients
+	slope           uint64 // of form linear: what lines rise by from value to value, modulo 1<<64
+	base            uint64 // of form linear: the lowest beginning of a line, modulo 1<<64
+	bases           uint64 // of form linear: how far above it the highest is
 	at              uint32 // its first byte in the chunk
 	chunk           uint32
 	number          uint32
@@ -52,7 +56,9 @@ type tile struct {
 	length          uint16 // all documents
 	entries         uint16 // of form table
 	form            form
-	falls           bool // of form rising: quotients never rise; what is stored is top - quotient
+	rises           bool // of form linear: quotients never fall
+	falls           bool // quotients never rise; in form rising, what is stored is top - quotient
+	regular         bool // all documents with a value have as many, and more than one
 	presence        presence
 	width           uint8 // of a packed number: a quotient, a gap, a place in the table
 }
@@ -63,7 +69,7 @@ func (t *tile) single() bool { return uint32(t.docs) == t.values }
 // A layout has the first bytes of the parts of a tile, counted from the tile's.
 type layout struct {
 	ends   uint64 // bits of the last values of documents, behind the presence
-	whole  uint64 // every 128th quotient, or the table
+	whole  uint64 // every 128th quotient, the beginnings of lines, or the table
 	values uint64
 	size   uint64
 }
@@ -80,10 +86,10 @@ func (t *tile) layout() (l layout) {
 		l.ends = packedBytes(uint64(t.length-t.docs), docBits)
 	}
 	l.whole = l.ends
-	if !t.single() {
+	if !t.single() && !t.regular {
 		l.whole += (uint64(t.values) + 7) / 8
 	}
-	l.values = l.whole + packedBytes(t.wholes(), widthOf(t.top))
+	l.values = l.whole + packedBytes(t.wholes(), t.wide())
 	l.size = l.values
 	if t.form != constant {
 		l.size += packedBytes(uint64(t.values), int(t.width))
@@ -91,11 +97,24 @@ func (t *tile) layout() (l layout) {
 	return l
 }
 
+// wide is the width of whole quotients, or of beginnings of lines.
+func (t *tile) wide() int {
+	if t.form == linear {
+		return widthOf(t.bases)
+	}
+	return widthOf(t.top)
+}
+
+// line returns the quotient that a line begins with, modulo 1<<64.
+func (t *tile) line(b []byte, l layout, run int) uint64 {
+	return t.base + packedAt(b[l.whole:], run, widthOf(t.bases))
+}
+
 // wholes is the number of whole quotients, apart from packed ones.
 func (t *tile) wholes() uint64 {
 	switch t.form {
-	case rising:
-		return (uint64(t.values) + risingRun - 1) / risingRun
+	case rising, linear:
+		return (uint64(t.values) + runValues - 1) / runValues
 	case table:
 		return uint64(t.entries)
 	}
