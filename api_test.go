@@ -332,7 +332,7 @@ func TestSnapshots(t *testing.T) {
 			ix.must(err)
 			docs = append(docs, d)
 		}
-		want := []Document{{ID: "a", Fields: map[string]any{"t": "old"}}, {ID: "b", Fields: map[string]any{"t": "old"}}}
+		want := []Document{{ID: "a", Fields: map[string]any{"t": "old"}, Version: 2}, {ID: "b", Fields: map[string]any{"t": "old"}, Version: 3}}
 		if !slices.Equal(hitIDs(res), []string{"a", "b"}) || fields["t"] != "old" || n != 2 || lenOf(t, s) != 2 || !reflect.DeepEqual(docs, want) {
 			t.Errorf("after change %d: hits %v, a is %v, %d documents: %v", i, hitIDs(res), fields, n, docs)
 		}

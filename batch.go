@@ -34,7 +34,19 @@ type Batch struct {
 // these, and types with a method MarshalText and no exported fields, such as netip.Addr. Slices and
 // arrays are several values of one field. Nested maps and structs are fields with dotted names. Nil
 // is no value. Any other value is an error.
-func (b *Batch) Put(id string, doc any) {
+func (b *Batch) Put(id string, doc any) { b.put(document.Operation{ID: id}, doc) }
+
+// PutIf is Put on a condition: the document must have this version, as Document.Version or Hit.Version
+// returned it. Version 0 says that no document may have the id. If another change has come between,
+// Apply returns a *ConflictError and applies nothing of the batch. The condition sees the changes that
+// stand before it in the batch.
+func (b *Batch) PutIf(id string, doc any, version uint64) {
+	b.put(document.Operation{ID: id, Conditional: true, Version: version}, doc)
+}
+
+// put adds an operation with the values of a document.
+func (b *Batch) put(op document.Operation, doc any) {
+	id := op.ID
 	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
 		return
@@ -50,7 +62,8 @@ func (b *Batch) Put(id string, doc any) {
 		b.errs = append(b.errs, err)
 		return
 	}
-	b.add(document.Operation{ID: id, Values: vals})
+	op.Values = vals
+	b.add(op)
 }
 
 func (b *Batch) add(op document.Operation) {
@@ -62,12 +75,19 @@ func (b *Batch) add(op document.Operation) {
 }
 
 // Delete removes the document with this id, if it exists.
-func (b *Batch) Delete(id string) {
-	if err := document.CheckID(id); err != nil {
+func (b *Batch) Delete(id string) { b.delete(document.Operation{ID: id, Delete: true}) }
+
+// DeleteIf is Delete on a condition: the document must have this version; see PutIf.
+func (b *Batch) DeleteIf(id string, version uint64) {
+	b.delete(document.Operation{ID: id, Delete: true, Conditional: true, Version: version})
+}
+
+func (b *Batch) delete(op document.Operation) {
+	if err := document.CheckID(op.ID); err != nil {
 		b.errs = append(b.errs, err)
 		return
 	}
-	b.add(document.Operation{ID: id, Delete: true})
+	b.add(op)
 }
 
 // MarshalJSON writes the batch in a stable form without loss: an array of its changes,
@@ -84,8 +104,8 @@ func (b *Batch) Delete(id string) {
 //
 // Fields have flat names. Three kinds of values are objects: a time, a text that is not UTF-8 (in
 // base64), and a value with rules from struct tags ({"value": "x", "noindex": true}, also nostore
-// and keyword). An id that is not UTF-8 is {"bytes": …}, too. MarshalJSON fails with the error of
-// the first change that Apply would refuse.
+// and keyword). An id that is not UTF-8 is {"bytes": …}, too. A change with "if_version" is that of
+// PutIf or DeleteIf. MarshalJSON fails with the error of the first change that Apply would refuse.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	if err := errors.Join(errors.Join(b.errs...), document.CheckPosition(string(b.Position))); err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Engine.Compact":     func(int) error { return e.Compact(ctx) },
 		"Engine.Count":       func(int) error { return discard(e.Count(ctx, q)) },
 		"Engine.Delete":      func(i int) error { return e.Delete(ctx, fmt.Sprint("new", i%10)) },
+		"Engine.Document":    func(i int) error { return discard(e.Document(ctx, fmt.Sprint("d", i*97%400))) },
 		"Engine.Explain":     func(int) error { return discard(e.Explain(ctx, q, "d7", nil)) },
 		"Engine.Flush":       func(int) error { return e.Flush(ctx) },
 		"Engine.Get":         func(i int) error { return discard(e.Get(ctx, fmt.Sprint("d", i*97%400))) },
@@ -65,6 +66,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
 		"Snapshot.Close":       func(int) error { return nil }, // called during Snapshot.Get
 		"Snapshot.Count":       func(int) error { return discard(s.Count(ctx, q)) },
+		"Snapshot.Document":    func(i int) error { return discard(s.Document(ctx, fmt.Sprint("d", i*97%400))) },
 		"Snapshot.Documents":   func(int) error { return lastOf(s.Documents("")) },
 		"Snapshot.Explain":     func(int) error { return discard(s.Explain(ctx, q, "d7", nil)) },
 		"Snapshot.Get":         func(i int) error { return discard(s.Get(ctx, fmt.Sprint("d", i*97%400))) },
@@ -77,6 +79,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Snapshot.Suggest":     func(int) error { return discard(s.Suggest(ctx, "text", "w", nil)) },
 		"Snapshot.Terms":       func(int) error { return lastOf(s.Terms(ctx, "text", "")) },
 		"Snapshot.SearchBatch": func(int) error { return discard(s.SearchBatch(ctx, []Query{q, q, q, q}, load)) },
+		"Snapshot.Version":     func(int) error { return discard(s.Version()) },
 	}
 }
 

@@ -111,7 +111,9 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 // positions applies one batch after the other.
 //
 // When documents cannot be indexed, Apply returns a *DocumentError for each and applies nothing of
-// the batch. It also applies nothing, and returns the error of ctx, when ctx ends before the batch
+// the batch. Nor does it when documents lack the versions that Batch.PutIf and DeleteIf ask for; it
+// returns a *ConflictError for each. Conditions are checked where batches get their order, so of several
+// concurrent changes of one version exactly one succeeds. It also applies nothing, and returns the error of ctx, when ctx ends before the batch
 // is in the log. When ctx ends later the error matches ErrPending as well: the batch will be
 // applied nevertheless. After an error of the log itself no search sees the batch, but the next
 // Open may find it.
@@ -141,7 +143,8 @@ func (e *Engine) Apply(ctx context.Context, b *Batch) error {
 //		last = p
 //	}
 //
-// An error of Submit means that nothing of the batch is applied. Errors are those of Apply.
+// An error of Submit means that nothing of the batch is applied. Errors are those of Apply. Conditions
+// on versions see the batches that were submitted before, also those that still wait.
 func (e *Engine) Submit(ctx context.Context, b *Batch) (*Pending, error) {
 	if e.opts.ReadOnly {
 		return nil, ErrReadOnly

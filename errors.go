@@ -37,6 +37,9 @@ var (
 	// ErrReadOnly: the call would change an Engine opened with Options.ReadOnly.
 	ErrReadOnly = live.ErrReadOnly
 
+	// ErrConflict matches every *ConflictError.
+	ErrConflict = live.ErrConflict
+
 	// ErrNotFound: no document has this id.
 	ErrNotFound = live.ErrNotFound
 
@@ -59,6 +62,16 @@ var (
 //		Err   error  // the reason, which Unwrap returns
 //	}
 type DocumentError = document.Error
+
+// A ConflictError says which document does not have the version on which a change of a batch depends:
+// see Batch.PutIf. Nothing of the batch has been applied. With several, Apply joins their errors.
+//
+//	type ConflictError struct {
+//		ID   string // id of the document
+//		Want uint64 // the version that the change depends on; 0 for no document
+//		Have uint64 // the version that the document has; 0 if there is none
+//	}
+type ConflictError = live.ConflictError
 
 // A QueryError says which part of a query or of its options is invalid.
 //

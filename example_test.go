@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -148,6 +150,54 @@ func ExampleBatch() {
 	// emma moby
 	// riffle: document "zola": field "extra": a chan int cannot be indexed
 	// 4 documents
+}
+
+// Two programs sell from one stock. Each changes the document only if it is still the one that it has read.
+func ExampleBatch_PutIf() {
+	ctx := context.Background()
+	e, done := library(nil)
+	defer done()
+	if err := e.Put(ctx, "lamp", map[string]any{"stock": 2}); err != nil {
+		log.Fatal(err)
+	}
+	sell := func() (sold bool) {
+		for {
+			doc, err := e.Document(ctx, "lamp")
+			if err != nil {
+				log.Fatal(err)
+			}
+			stock := doc.Fields["stock"].(int64)
+			if stock == 0 {
+				return false
+			}
+			var b riffle.Batch
+			b.PutIf("lamp", map[string]any{"stock": stock - 1}, doc.Version)
+			switch err := e.Apply(ctx, &b); {
+			case err == nil:
+				return true
+			case !errors.Is(err, riffle.ErrConflict): // else the other one was faster: read again
+				log.Fatal(err)
+			}
+		}
+	}
+	var sold atomic.Int32
+	var programs sync.WaitGroup
+	for range 2 {
+		programs.Go(func() {
+			for sell() {
+				sold.Add(1)
+			}
+		})
+	}
+	programs.Wait()
+	fmt.Println(sold.Load(), "sold")
+
+	var b riffle.Batch
+	b.PutIf("lamp", map[string]any{"stock": 5}, 0) // only a new one
+	fmt.Println(e.Apply(ctx, &b))
+	// Output:
+	// 2 sold
+	// riffle: version conflict: document "lamp" exists, with version 5
 }
 
 // A program that reads changes from a log stores with each batch how far it has read. After a crash

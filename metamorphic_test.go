@@ -108,7 +108,7 @@ func runMetamorphic(t *testing.T, tu tuning, seed uint64) {
 		n /= 10
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
-	w := &world{t: t, tuning: tu, modelQueries: modelQueries{rng}, fs: newCrashFS(), now: model{}}
+	w := &world{t: t, tuning: tu, modelQueries: modelQueries{rng}, fs: newCrashFS(), now: model{}, dates: versionsOf{}}
 	w.opts.Listener = &Listener{
 		Sealed: func(SealEvent) { w.seals.Add(1) },
 		Merged: func(MergeEvent) { w.merges.Add(1) },
@@ -152,6 +152,7 @@ type world struct {
 	e     *Engine
 	now   model
 	maybe []model // with SyncNone: states to which a crash may return, oldest first
+	dates versionsOf
 	snaps []heldSnapshot
 	saved int // checkpoints made
 	trace []string
@@ -178,6 +179,7 @@ var worldOps = []struct {
 	{"delete", 6, func(w *world) { w.apply(1, 1) }},
 	{"batch", 10, func(w *world) { w.apply(2+w.IntN(10), 0.3) }},
 	{"bad batch", 2, (*world).badBatch},
+	{"conflict", 2, (*world).conflict},
 	{"search", 14, (*world).search},
 	{"get", 4, (*world).get},
 	{"walk", 2, (*world).walk},
@@ -241,7 +243,11 @@ func (w *world) apply(n int, deletions float64) {
 			if i < 20 {
 				w.log("  delete %.20q", id)
 			}
-			b.Delete(id)
+			if version, known := w.versionIn(next, id); known && w.IntN(4) == 0 {
+				b.DeleteIf(id, version)
+			} else {
+				b.Delete(id)
+			}
 			delete(next, id)
 			continue
 		}
@@ -249,10 +255,15 @@ func (w *world) apply(n int, deletions float64) {
 		if i < 20 {
 			w.log("  put %.20q %v", id, d)
 		}
-		b.Put(id, map[string]any(d))
+		if version, known := w.versionIn(next, id); known && w.IntN(4) == 0 {
+			b.PutIf(id, map[string]any(d), version)
+		} else {
+			b.Put(id, map[string]any(d))
+		}
 		next[id] = d
 	}
 	w.must(w.e.Apply(ctx, &b))
+	w.date(next)
 	if w.opts.Durability == SyncNone {
 		w.maybe = append(w.maybe, w.now)
 	}
@@ -418,7 +429,7 @@ func (w *world) walk() {
 	s, err := w.e.Snapshot()
 	w.must(err)
 	defer s.Close()
-	w.must(sameDocuments(s, w.now))
+	w.must(w.same(s, w.now))
 	ids, from, next := []string{}, w.id(), []string{}
 	for id, err := range s.IDs(from) {
 		w.must(err)
@@ -469,7 +480,7 @@ func (w *world) searchSnapshot() {
 		return
 	}
 	h := w.snaps[w.IntN(len(w.snaps))]
-	w.must(sameDocuments(h.s, h.want))
+	w.must(w.same(h.s, h.want))
 	r, err := h.s.Search(ctx, h.query, &SearchOptions{K: 20, Load: []string{"*"}})
 	w.must(err)
 	if !reflect.DeepEqual(r.Hits, h.hits) {
@@ -568,7 +579,7 @@ func (w *world) checkpoint() {
 	w.must(err)
 	s, err := e.Snapshot()
 	w.must(err)
-	w.must(sameDocuments(s, was))
+	w.must(w.same(s, was))
 	w.compare(s, was, w.query(2), w.randomOptions())
 	s.Close()
 	if err := e.Put(ctx, "x", map[string]any{}); !errors.Is(err, ErrReadOnly) {
@@ -617,7 +628,7 @@ func (w *world) crash() {
 	w.must(err)
 	defer s.Close()
 	for i := len(states) - 1; i >= 0; i-- {
-		if err = sameDocuments(s, states[i]); err == nil {
+		if err = w.same(s, states[i]); err == nil {
 			w.log("  to %d of %d states", i+1, len(states))
 			w.now = states[i]
 			return

@@ -68,6 +68,9 @@ type SearchOptions struct {
 	// The default is none.
 	Load []string
 
+	// Versions asks for Hit.Version.
+	Versions bool
+
 	// Highlight asks for the best fragments of each hit's stored texts, which become Hit.Fragments. Nil
 	// asks for none. A field of HighlightOptions.Fields that is not stored is an error; a Highlighter
 	// takes its text from the caller.
@@ -168,6 +171,9 @@ type Hit struct {
 	// Fields are the stored fields that SearchOptions.Load names: string, int64, float64, bool,
 	// time.Time, or []any of these if a field has several values.
 	Fields map[string]any
+
+	// Version is that of the document, if SearchOptions.Versions asks for it: see Document.Version.
+	Version uint64 `json:",omitempty"`
 
 	// Fragments are the best parts of the stored texts, by field: see SearchOptions.Highlight.
 	Fragments map[string][]Fragment
@@ -479,6 +485,11 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 		}
 		if v.m != nil {
 			hit.Engine = v.m.names[hit.Cursor.at.Index()]
+		}
+		if o.Versions {
+			if hit.Version, err = x.Version(hit.Cursor.at); err != nil {
+				return nil, err
+			}
 		}
 		if len(o.Load) == 0 && highlight == nil {
 			continue

@@ -160,6 +160,15 @@ type Document struct {
 	ID     string
 	Fields map[string]any // of a snapshot: the stored fields, see Hit.Fields
 
+	// Version says which change the document comes from. It rises with every change, also across
+	// restarts, so that Batch.PutIf can tell whether a document is still the one that was read. Documents
+	// of Build, and those of an index that was made before there were versions, have version 1. Those of
+	// one batch mostly have the same. A Source need not set it.
+	//
+	// A version is as durable as its batch: with Options.Durability SyncNone, a crash may lose the last
+	// batches, and later ones get their versions.
+	Version uint64
+
 	// Value, unless nil, replaces Fields in a Source: a struct, or a map of another type, as for
 	// Batch.Put. Snapshots leave it nil.
 	Value any
@@ -172,23 +181,33 @@ func (s *Snapshot) Documents(from string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		fail := func(err error) { yield(Document{}, err) }
 		s.walk(from, func(v view, d live.Document) bool {
-			fields, err := v.loadAnnounced(d)
+			doc, err := v.loadAnnounced(d)
 			if err != nil {
 				fail(err)
 				return false
 			}
-			return yield(Document{ID: d.ID, Fields: fields}, nil)
+			return yield(doc, nil)
 		}, fail)
 	}
 }
 
 // loadAnnounced loads a document in a call of its own.
-func (v view) loadAnnounced(d live.Document) (map[string]any, error) {
+func (v view) loadAnnounced(d live.Document) (Document, error) {
 	if err := v.e.index.Begin(); err != nil {
-		return nil, err
+		return Document{}, err
 	}
 	defer v.e.index.End()
-	return d.Segment.Fields(d.Number, []string{"*"})
+	return v.load(d)
+}
+
+// load loads a document.
+func (v view) load(d live.Document) (Document, error) {
+	fields, err := d.Segment.Fields(d.Number, []string{"*"})
+	if err != nil {
+		return Document{}, err
+	}
+	version, err := v.VersionOf(d.Segment.Base() + d.Number)
+	return Document{ID: d.ID, Fields: fields, Version: version}, err
 }
 
 // walkPage is how many ids are read before their documents are yielded.

@@ -121,15 +121,14 @@ const metaKind = 0x7f
 func oneSegment(t *testing.T, version byte, rewrite func(kind byte, payload []byte) []byte) vfs.FS {
 	t.Helper()
 	fsys := vfs.NewMem()
-	e, err := tuning{opts: Options{Schema: &Schema{Positions: PositionsNone, Columns: ColumnNone}}}.open(worldDir, fsys) // without a feature
-	if err == nil {
-		err = errors.Join(e.Put(ctx, "a", map[string]any{"text": "one two", "n": 1}), e.Put(ctx, "b", map[string]any{"text": "two"}), e.Flush(ctx), e.Close())
-	}
-	if err != nil {
+	o := BuildOptions{Index: Options{Schema: &Schema{Positions: PositionsNone, Columns: ColumnNone}}} // without a feature
+	o.Index.private.store.FS = fsys
+	docs := []modelPut{{"a", modelDoc{"text": "one two", "n": 1}}, {"b", modelDoc{"text": "two"}}}
+	if _, err := Build(ctx, worldDir, yieldAll(docs), &o); err != nil {
 		t.Fatal(err)
 	}
 	changed := map[string][]byte{}
-	err = eachKey(fsys, worldDir, func(key, value []byte) error {
+	err := eachKey(fsys, worldDir, func(key, value []byte) error {
 		if key[0] == 'S' && key[9] != 0x01 && key[9] != 0x80 {
 			v := append([]byte{version}, rewrite(key[9], value[1:len(value)-4])...)
 			changed[string(key)] = binary.LittleEndian.AppendUint32(v, crc32.Checksum(v, crc32.MakeTable(crc32.Castagnoli)))

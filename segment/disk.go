@@ -99,6 +99,9 @@ func (d *Disk) describe(key []byte) string {
 	}
 	s := keyString(key, version, func(kind Kind, field uint32) string {
 		if d.meta != nil && kind == kindValues && int(field) < len(d.meta.columns) {
+			if d.meta.columns[field] == VersionColumn {
+				return "versions of documents"
+			}
 			return fmt.Sprintf("%q", d.meta.columns[field])
 		}
 		if d.meta == nil || kind == kindValues || int(field) >= len(d.meta.fields) {

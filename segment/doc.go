@@ -85,7 +85,8 @@
 // with lists of pairs of words the required feature pairsFeature.
 //
 // Segments with columns of values have the required feature columnsFeature, which says of which fields.
-// Package columns specifies their parts.
+// Package columns specifies their parts. One of them may be VersionColumn; then the segment has the
+// required feature versionsFeature.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

@@ -207,7 +207,7 @@ func (m *merger) features() []feature {
 			feature{name: smallPlaces, required: true},
 			feature{name: plainPlaces, required: true, kinds: []Kind{kindPlainPlace}})
 	}
-	features = m.columnFeature(features)
+	features = m.versionFeature(m.columnFeature(features))
 	features = pairFeature(m.pages.feature(features, m.fields), m.fields)
 	if m.coded {
 		features = append(features, feature{name: codedDocs, required: true, kinds: []Kind{kindCoded}})

@@ -44,8 +44,9 @@ const maxRecordBytes = 1 << 20
 const yieldOps = 32
 
 // EncodeRecords turns the operations of a batch and its position, which may be empty, into log
-// records. They are slices of buf, or of a larger buffer, which it returns for the next call.
-func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]byte, _ []byte) {
+// records. They are slices of buf, or of a larger buffer, which it returns for the next call. Cuts are
+// the first operation of each record but the first one.
+func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]byte, cuts []int, _ []byte) {
 	buf = buf[:0]
 	begin := 0 // of the record
 	version := func() {
@@ -73,6 +74,7 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		if len(buf)-begin >= maxRecordBytes {
 			begin = len(buf)
 			ends = append(ends, begin)
+			cuts = append(cuts, i+1)
 			version()
 		}
 	}
@@ -89,7 +91,7 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		records = append(records, buf[begin:end:end])
 		begin = end
 	}
-	return records, buf
+	return records, cuts, buf
 }
 
 // appendSized appends the length of some values and the values.

@@ -10,6 +10,11 @@ type Operation struct {
 	ID     string
 	Delete bool // the document is deleted, instead of being put
 	Values []Value
+
+	// Conditional: the batch applies only if the document has this version, or, for 0, does not exist.
+	// The condition is checked before the batch is logged, and not logged.
+	Conditional bool
+	Version     uint64
 }
 
 // CheckPosition reports whether a batch may have this position.

@@ -13,8 +13,9 @@ import (
 //
 //	{"put": "moby", "fields": {"title": "Moby Dick", "tags": ["whale", "sea"], "year": 1851,
 //	    "published": {"time": "1851-10-18T00:00:00Z"}, "secret": {"value": "x", "noindex": true, "nostore": true}}}
-//	{"delete": "moby"}
+//	{"delete": "moby", "if_version": 7}
 //
+// "if_version" is the condition of either kind (Operation.Conditional).
 // Names are flat ("author.name"), so that an object is always a value: a time, one with rules, or a text that
 // is not UTF-8, in base64 ({"bytes": "/w=="}). An id that is not UTF-8 is such an object, too.
 
@@ -34,10 +35,14 @@ func (op Operation) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op.Delete {
-		return fmt.Appendf(nil, `{"delete":%s}`, id), nil
+	condition := ""
+	if op.Conditional {
+		condition = fmt.Sprintf(`,"if_version":%d`, op.Version)
 	}
-	fmt.Fprintf(&b, `{"put":%s,"fields":{`, id)
+	if op.Delete {
+		return fmt.Appendf(nil, `{"delete":%s%s}`, id, condition), nil
+	}
+	fmt.Fprintf(&b, `{"put":%s%s,"fields":{`, id, condition)
 	byName := map[string][]any{}
 	var names []string // in order of appearance
 	for _, v := range op.Values {
@@ -102,9 +107,10 @@ func (v Value) json() any {
 // UnmarshalJSON implements json.Unmarshaler. Values are checked as those of Flatten are.
 func (op *Operation) UnmarshalJSON(data []byte) error {
 	var j struct {
-		Put    json.RawMessage `json:"put"`
-		Delete json.RawMessage `json:"delete"`
-		Fields json.RawMessage `json:"fields"`
+		Put       json.RawMessage `json:"put"`
+		Delete    json.RawMessage `json:"delete"`
+		Fields    json.RawMessage `json:"fields"`
+		IfVersion *uint64         `json:"if_version"`
 	}
 	if err := DecodeObject(data, &j); err != nil {
 		return err
@@ -114,6 +120,9 @@ func (op *Operation) UnmarshalJSON(data []byte) error {
 		return errors.New(`a change is {"put": ID, "fields": {…}} or {"delete": ID}`)
 	}
 	*op = Operation{Delete: j.Delete != nil}
+	if j.IfVersion != nil {
+		op.Conditional, op.Version = true, *j.IfVersion
+	}
 	if op.Delete {
 		id = j.Delete
 	}

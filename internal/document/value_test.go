@@ -158,7 +158,7 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 		{ID: "c", Values: []Value{Int("n", 1)}},
 	}
 	for _, position := range []string{"", "at\x00\xff", strings.Repeat("p", MaxPositionBytes)} {
-		records, _ := EncodeRecords(nil, ops, position)
+		records, _, _ := EncodeRecords(nil, ops, position)
 		if len(records) != 2 { // cut after the big one
 			t.Errorf("%d records, want 2", len(records))
 		}
@@ -177,7 +177,7 @@ func TestLogRecordsRoundTrip(t *testing.T) {
 			t.Errorf("got %.200v\nwant %.200v", got, ops)
 		}
 	}
-	if records, _ := EncodeRecords(nil, nil, ""); len(records) != 0 {
+	if records, _, _ := EncodeRecords(nil, nil, ""); len(records) != 0 {
 		t.Errorf("nothing makes %d records", len(records))
 	}
 	if _, _, err := DecodeRecord([]byte("X")); !errors.Is(err, corrupt.Err) {
@@ -197,7 +197,7 @@ func TestPositionRecord(t *testing.T) {
 		{[]Operation{{ID: "a", Delete: true}}, "p7", "\x02D\x01a@\x02p7"},
 		{nil, "p7", "\x02@\x02p7"},
 	} {
-		records, _ := EncodeRecords([]byte("of the batch before"), c.ops, c.position)
+		records, _, _ := EncodeRecords([]byte("of the batch before"), c.ops, c.position)
 		if len(records) != 1 || string(records[0]) != c.want {
 			t.Errorf("%v at %q: %q, want %q", c.ops, c.position, records, c.want)
 		}
@@ -219,7 +219,7 @@ func TestPositionRecord(t *testing.T) {
 // record must be encoded again with the same meaning.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, position := range []string{"", "p7"} {
-		records, _ := EncodeRecords(nil, []Operation{{ID: "a", Values: sampleValues()}, {ID: "b", Delete: true}}, position)
+		records, _, _ := EncodeRecords(nil, []Operation{{ID: "a", Values: sampleValues()}, {ID: "b", Delete: true}}, position)
 		for _, rec := range records {
 			f.Add(rec)
 		}
@@ -241,7 +241,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 		var again []Operation
 		at := ""
-		records, _ := EncodeRecords(nil, ops, position)
+		records, _, _ := EncodeRecords(nil, ops, position)
 		for _, rec := range records {
 			var part []Operation
 			if part, at, err = DecodeRecord(rec); err != nil {

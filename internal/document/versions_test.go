@@ -16,7 +16,7 @@ func TestVersionsOfValues(t *testing.T) {
 		t.Errorf("a document with its version: %v, %v", got, err)
 	}
 	ops := []Operation{{ID: "a", Values: vals}, {ID: "b", Delete: true}}
-	records, _ := EncodeRecords(nil, ops, "")
+	records, _, _ := EncodeRecords(nil, ops, "")
 	if got, _, err := DecodeRecord(append([]byte{1}, records[0]...)); err != nil || !reflect.DeepEqual(got, ops) {
 		t.Errorf("a record with its version: %v, %v", got, err)
 	}

@@ -132,7 +132,7 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 	}
 	packed := ix.pack(ops, position)
 	chunks, err := ix.invertAll(ctx, ops)
-	records, packErr := packed()
+	records, cuts, packErr := packed()
 	if err == nil {
 		err = packErr
 	}
@@ -144,40 +144,43 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 		return nil, err
 	}
 	p := ix.newPending(ops, chunks, puts, records)
-	p.position = position
+	p.position, p.versions.cuts = position, cuts
 	return p, nil
 }
 
-// pack begins to prepare a batch for the log, and returns a function that waits for the result. A
-// small batch is packed by that function itself.
-func (ix *Index) pack(ops []document.Operation, position string) (wait func() (*store.LogBatch, error)) {
-	pack := func() (*store.LogBatch, error) {
+// pack begins to prepare a batch for the log, and returns a function that waits for the result: the
+// records, and which operations begin them (document.EncodeRecords). A small batch is packed by that
+// function itself.
+func (ix *Index) pack(ops []document.Operation, position string) (wait func() (*store.LogBatch, []int, error)) {
+	pack := func() (*store.LogBatch, []int, error) {
 		buf := ix.records.Get().(*[]byte)
 		defer ix.records.Put(buf)
 		var records [][]byte
-		records, *buf = document.EncodeRecords(*buf, ops, position)
+		var cuts []int
+		records, cuts, *buf = document.EncodeRecords(*buf, ops, position)
 		batch, err := store.PackLog(records)
 		if cap(*buf) > maxKeptRecords {
 			*buf = nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("riffle: apply: %w", err)
+			return nil, nil, fmt.Errorf("riffle: apply: %w", err)
 		}
-		return batch, nil
+		return batch, cuts, nil
 	}
 	if len(ops) <= invertChunk || runtime.GOMAXPROCS(0) == 1 {
 		return pack
 	}
 	var batch *store.LogBatch
+	var cuts []int
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		batch, err = pack()
+		batch, cuts, err = pack()
 	}()
-	return func() (*store.LogBatch, error) {
+	return func() (*store.LogBatch, []int, error) {
 		<-done
-		return batch, err
+		return batch, cuts, err
 	}
 }
 
@@ -208,7 +211,7 @@ func (ix *Index) admit(docs int) error {
 // insert carries out operations in memory. chunks are the inverted documents of the Put operations,
 // whose fields are held; gone are the documents of sealed segments that they replace. It cannot
 // fail. The caller holds ix.mu, or is alone.
-func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone []place) {
+func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone []place, versions batchVersions) {
 	m := ix.memory
 	next := m.memory.Docs()
 	for _, c := range chunks {
@@ -218,6 +221,8 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 		ix.chunks.Put(c)
 	}
 	begin := next
+	same := next // from here on the documents have the version of the last one
+	var version uint64
 	var batch map[string]uint32 // the last document so far of each id in the batch
 	if len(ops) > 1 {
 		batch = make(map[string]uint32, len(ops))
@@ -240,9 +245,14 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 			if batch != nil {
 				batch[id] = next
 			}
+			if n := versions.of(i); n != version {
+				m.memory.AddVersions(same, next, version)
+				same, version = next, n
+			}
 			next++
 		}
 	}
+	m.memory.AddVersions(same, next, version)
 	for len(gone) > 0 { // a segment at a time
 		s, rest := gone[0].s, gone[:0]
 		docs := make([]uint32, 0, len(gone))

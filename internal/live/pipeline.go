@@ -17,7 +17,8 @@ import (
 //  1. prepare: documents become chunks, on some cores (invertAll), and records for the log.
 //  2. locate: the batch looks up in sealed segments which documents it replaces. From here on it is
 //     registered, so that it learns of segments that are sealed or merged.
-//  3. log: batches get their order and their place in the log, one at a time under Index.order.
+//  3. log: batches get their order and their place in the log, one at a time under Index.order. What
+//     depends on the version of a document is checked there (checkVersions).
 //  4. wait: the log becomes durable. Batches that wait together share one sync.
 //  5. settle: in the order of the log, batches are inserted into memory and become visible.
 //
@@ -35,6 +36,7 @@ type pendingBatch struct {
 	puts     int              // number of new documents
 	packed   *store.LogBatch  // the records, until the log takes them
 	records  uint64           // in the log
+	versions batchVersions    // of its documents; the first one is known once it is in the log
 	found    []place          // what the batch replaces in the segments that were sealed when locate began
 	moves    []*move          // since locate began, in order
 
@@ -137,6 +139,10 @@ func (ix *Index) log(ctx context.Context, p *pendingBatch) error {
 	}
 	defer ix.order.unlock()
 	if err := ix.makeRoom(ctx); err != nil {
+		return err
+	}
+	p.versions.first = versionOf(ix.logged + 1)
+	if err := ix.checkVersions(ctx, p); err != nil {
 		return err
 	}
 	wait, err := ix.store.Append(ix.logged+1, p.packed, ix.opts.Sync)
@@ -264,7 +270,7 @@ func (ix *Index) insertSettled() {
 			ix.recycle(q.chunks)
 			continue
 		}
-		ix.insert(q.ops, q.chunks, q.replaced())
+		ix.insert(q.ops, q.chunks, q.replaced(), q.versions)
 		ix.seq += q.records
 		ix.moveTo(q.position)
 	}

@@ -88,7 +88,7 @@ func (ix *Index) replayRecord(seq uint64, record []byte) error {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
 	ix.fields.TakeAcceptedChunks(chunks)
-	ix.insert(ops, chunks, gone)
+	ix.insert(ops, chunks, gone, batchVersions{first: versionOf(seq)})
 	ix.seq = seq
 	ix.moveTo(position)
 	return nil

@@ -22,6 +22,8 @@ type View struct {
 	at   string // position of its batches
 	refs atomic.Int64
 
+	version uint64 // of its last batch
+
 	parts    []part        // of segs, as plans see them
 	places   []cache.Place // of parts, in the list cache
 	tailed   bool          // a part is the tail of a segment in memory
@@ -201,7 +203,7 @@ func (ix *Index) heldBySegments() (bytes int64) {
 
 // newView returns an empty view with one reference, for the batches so far. The caller holds ix.mu.
 func (ix *Index) newView() *View {
-	v := &View{ix: ix, at: ix.position}
+	v := &View{ix: ix, at: ix.position, version: versionOf(ix.seq)}
 	v.refs.Store(1)
 	return v
 }

@@ -129,6 +129,13 @@ func (x *Run) Fields(c Cursor, names []string) (map[string]any, error) {
 	return fields, x.view.Named(c.Index(), err)
 }
 
+// Version returns the version of a hit.
+func (x *Run) Version(c Cursor) (uint64, error) {
+	v, _ := x.view.ViewAt(c.Index())
+	version, err := v.VersionOf(c.doc)
+	return version, x.view.Named(c.Index(), err)
+}
+
 // The bytes whose base64 a cursor's text is:
 //
 //	version (1 byte), key (8 bytes), score, number of the segment, of the document there and of the
