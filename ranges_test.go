@@ -199,7 +199,7 @@ func TestRangesExactly(t *testing.T) {
 					}
 				}
 				ix.must(ix.Apply(ctx, &gone))
-				for range 400 {
+				for range 200 {
 					checkRange(t, ix, m, rangeQuery(rng, rangeFields, 2))
 				}
 				repeated := rangeQuery(rng, rangeFields, 1) // from the cache of filters
