@@ -19,8 +19,10 @@ type decoder struct {
 
 	keys    []uint64 // of all values, after decode
 	decoded bool
-	docs    []uint16 // room for documents
-	places  []uint32 // room for the numbers of values
+	with    [tileWords]uint64 // the documents wanted last that have a value, unless all of a simple tile can be
+	docs    []uint16          // room for documents
+	ranks16 []uint16          // room for ranks
+	places  []uint32          // room for the numbers of values
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -86,8 +88,8 @@ func (d *decoder) decode() {
 	}
 }
 
-// with reports whether a document of the tile has a value.
-func (d *decoder) with(doc int) bool {
+// hasValue reports whether a document of the tile has a value.
+func (d *decoder) hasValue(doc int) bool {
 	return d.simple && doc < int(d.t.length) || !d.simple && d.has[doc/64]>>(doc%64)&1 == 1
 }
 
@@ -97,6 +99,30 @@ func (d *decoder) rank(doc int) int {
 		return doc
 	}
 	return int(d.ranks[doc/64]) + bits.OnesCount64(d.has[doc/64]&(1<<(doc%64)-1))
+}
+
+// fewRanks is the number of documents up to which their ranks are found one by one.
+const fewRanks = 48
+
+// ranksOf returns the ranks of the documents that wanted has returned.
+func (d *decoder) ranksOf(docs []uint16) []uint16 {
+	if d.simple {
+		return docs
+	}
+	if cap(d.ranks16) < TileDocs {
+		d.ranks16 = make([]uint16, TileDocs)
+	}
+	ranks := (*[TileDocs]uint16)(d.ranks16[:TileDocs])
+	if len(docs) <= fewRanks {
+		for i, doc := range docs {
+			ranks[i] = uint16(d.rank(int(doc)))
+		}
+		return ranks[:len(docs)]
+	}
+	// Of the documents that have a value, those that are wanted.
+	var of [tileWords]uint64
+	anyOf(&of, d.with[:], d.has[:])
+	return ranks[:docsOf(ranks, &of)]
 }
 
 // valuesOf returns which values are those of a document, by its rank.
@@ -125,6 +151,9 @@ const (
 	decodeAll       = 12
 	decodeAllRising = 100
 )
+
+// decodeAll32 is decodeAll for numbers of 32 bits.
+const decodeAll32 = 5
 
 // dense reports whether so many values are best read by decoding all.
 func (d *decoder) dense(values int) bool {
@@ -159,5 +188,24 @@ func (d *decoder) read(dst []uint64, places []uint32) {
 		for i, at := range places {
 			dst[i] = t.key(d.b, d.l, int(at))
 		}
+	}
+}
+
+// readRanks is read for a tile with one value a document.
+func (d *decoder) readRanks(dst []uint64, ranks []uint16) {
+	t := d.t
+	if t.form == packed && !d.dense(len(ranks)) {
+		gatherKeys(dst, d.b[d.l.values:], ranks, int(t.width), t.least, t.divisor)
+		return
+	}
+	if t.form == constant || !d.dense(len(ranks)) {
+		for i, at := range ranks {
+			dst[i] = t.key(d.b, d.l, int(at))
+		}
+		return
+	}
+	d.decode()
+	for i, at := range ranks {
+		dst[i] = d.keys[at]
 	}
 }

@@ -11,6 +11,8 @@ import (
 //	rangePacked  packed numbers in a range, as bits
 //	unpackKeys   keys of packed quotients
 //	unpack32     packed numbers, as 32 bits
+//	gatherKeys   keys of the packed quotients at some places
+//	gather32     packed numbers at some places, as 32 bits
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents
 //	docsOf       bits of documents to their numbers
@@ -49,6 +51,20 @@ func unpack32Portable(dst []uint32, b []byte, width int) {
 	for i := range dst {
 		dst[i] = binary.LittleEndian.Uint32(b[bit>>3:]) >> (bit & 7) & mask
 		bit += uint64(width)
+	}
+}
+
+// gatherPortable is gatherKeys in Go.
+func gatherPortable(dst []uint64, b []byte, places []uint16, width int, least, divisor uint64) {
+	for i, at := range places {
+		dst[i] = least + divisor*packedAt(b, int(at), width)
+	}
+}
+
+// gather32Portable is gather32 in Go.
+func gather32Portable(dst []uint32, b []byte, places []uint16, width int) {
+	for i, at := range places {
+		dst[i] = uint32(packedAt(b, int(at), width))
 	}
 }
 

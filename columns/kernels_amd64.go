@@ -74,6 +74,40 @@ func unpack32(dst []uint32, b []byte, width int) {
 	unpack32Portable(dst[16*steps:], b[2*steps*width:], width)
 }
 
+// gatherKeys writes the keys at some places among packed numbers of width bits (1 to 57, or 64): least +
+// divisor times the number. The guard must follow the numbers in b.
+func gatherKeys(dst []uint64, b []byte, places []uint16, width int, least, divisor uint64) {
+	dst = dst[:len(places)]
+	steps := len(dst) / 8
+	switch {
+	case steps == 0 || !useAVX2 && !useAVX512:
+		gatherPortable(dst, b, places, width, least, divisor)
+		return
+	case useAVX512:
+		gatherAVX512(unsafe.SliceData(dst), unsafe.SliceData(b), unsafe.SliceData(places), steps, width, least, divisor)
+	default:
+		gatherAVX2(unsafe.SliceData(dst), unsafe.SliceData(b), unsafe.SliceData(places), steps, width, least, divisor)
+	}
+	gatherPortable(dst[8*steps:], b, places[8*steps:], width, least, divisor)
+}
+
+// gather32 writes the packed numbers of width bits (1 to 25) at some places, which are below TileDocs.
+// The guard must follow the numbers in b.
+func gather32(dst []uint32, b []byte, places []uint16, width int) {
+	dst = dst[:len(places)]
+	steps := len(dst) / 16
+	switch {
+	case steps == 0 || !useAVX2 && !useAVX512:
+		gather32Portable(dst, b, places, width)
+		return
+	case useAVX512:
+		gather32AVX512(unsafe.SliceData(dst), unsafe.SliceData(b), unsafe.SliceData(places), steps, width)
+	default:
+		gather32AVX2(unsafe.SliceData(dst), unsafe.SliceData(b), unsafe.SliceData(places), steps, width)
+	}
+	gather32Portable(dst[16*steps:], b, places[16*steps:], width)
+}
+
 // deposit moves the bits of set, one for each document that has a value, to those documents.
 func deposit(set, has *[tileWords]uint64, docs int) {
 	if useAVX2 || useAVX512 {
@@ -126,6 +160,18 @@ func unpack32AVX512(dst *uint32, b *byte, steps, width int)
 
 //go:noescape
 func unpack32AVX2(dst *uint32, b *byte, steps, width int)
+
+//go:noescape
+func gatherAVX512(dst *uint64, b *byte, places *uint16, steps, width int, least, divisor uint64)
+
+//go:noescape
+func gatherAVX2(dst *uint64, b *byte, places *uint16, steps, width int, least, divisor uint64)
+
+//go:noescape
+func gather32AVX512(dst *uint32, b *byte, places *uint16, steps, width int)
+
+//go:noescape
+func gather32AVX2(dst *uint32, b *byte, places *uint16, steps, width int)
 
 //go:noescape
 func depositBMI2(set, has *[64]uint64, docs int)

@@ -3546,6 +3546,201 @@ step:
 	VZEROUPPER
 	RET
 
+// func gatherAVX512(dst *uint64, b *byte, places *uint16, steps int, width int, least uint64, divisor uint64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         places+16(FP), DX
+	MOVQ         steps+24(FP), BX
+	MOVQ         width+32(FP), SI
+	VPBROADCASTQ SI, Z0
+	MOVQ         $-1, DI
+	MOVQ         $0x00000040, R8
+	SUBQ         SI, R8
+	SHRXQ        R8, DI, DI
+	VPBROADCASTQ DI, Z1
+	MOVQ         least+40(FP), SI
+	VPBROADCASTQ SI, Z2
+	MOVQ         divisor+48(FP), SI
+	VPBROADCASTQ SI, Z3
+	MOVQ         $0x00000007, SI
+	VPBROADCASTQ SI, Z4
+
+step:
+	VPMOVZXWQ  (DX), Z5
+	VPMULUDQ   Z0, Z5, Z5
+	VPSRLQ     $0x03, Z5, Z6
+	VPANDQ     Z4, Z5, Z5
+	KXNORB     K1, K1, K1
+	VPXORQ     Z7, Z7, Z7
+	VPGATHERQQ (CX)(Z6*1), K1, Z7
+	VPSRLVQ    Z5, Z7, Z7
+	VPANDQ     Z1, Z7, Z7
+	VPMULLQ    Z3, Z7, Z7
+	VPADDQ     Z2, Z7, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       $0x10, DX
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        step
+	VZEROUPPER
+	RET
+
+// func gatherAVX2(dst *uint64, b *byte, places *uint16, steps int, width int, least uint64, divisor uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         places+16(FP), DX
+	MOVQ         steps+24(FP), BX
+	MOVQ         width+32(FP), SI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         $-1, DI
+	MOVQ         $0x00000040, R8
+	SUBQ         SI, R8
+	SHRXQ        R8, DI, DI
+	VMOVQ        DI, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         least+40(FP), SI
+	VMOVQ        SI, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         divisor+48(FP), SI
+	VMOVQ        SI, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         $0x00000007, SI
+	VMOVQ        SI, X4
+	VPBROADCASTQ X4, Y4
+	VPSRLQ       $0x20, Y3, Y5
+
+step:
+	VPMOVZXWQ  (DX), Y6
+	VPMULUDQ   Y0, Y6, Y6
+	VPSRLQ     $0x03, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPCMPEQQ   Y9, Y9, Y9
+	VPXOR      Y8, Y8, Y8
+	VPGATHERQQ Y9, (CX)(Y7*1), Y8
+	VPSRLVQ    Y6, Y8, Y8
+	VPAND      Y1, Y8, Y8
+	VPSRLQ     $0x20, Y8, Y6
+	VPMULUDQ   Y3, Y6, Y6
+	VPMULUDQ   Y5, Y8, Y7
+	VPADDQ     Y7, Y6, Y6
+	VPSLLQ     $0x20, Y6, Y6
+	VPMULUDQ   Y3, Y8, Y8
+	VPADDQ     Y6, Y8, Y8
+	VPADDQ     Y2, Y8, Y8
+	VMOVDQU    Y8, (AX)
+	VPMOVZXWQ  8(DX), Y6
+	VPMULUDQ   Y0, Y6, Y6
+	VPSRLQ     $0x03, Y6, Y7
+	VPAND      Y4, Y6, Y6
+	VPCMPEQQ   Y9, Y9, Y9
+	VPXOR      Y8, Y8, Y8
+	VPGATHERQQ Y9, (CX)(Y7*1), Y8
+	VPSRLVQ    Y6, Y8, Y8
+	VPAND      Y1, Y8, Y8
+	VPSRLQ     $0x20, Y8, Y6
+	VPMULUDQ   Y3, Y6, Y6
+	VPMULUDQ   Y5, Y8, Y7
+	VPADDQ     Y7, Y6, Y6
+	VPSLLQ     $0x20, Y6, Y6
+	VPMULUDQ   Y3, Y8, Y8
+	VPADDQ     Y6, Y8, Y8
+	VPADDQ     Y2, Y8, Y8
+	VMOVDQU    Y8, 32(AX)
+	ADDQ       $0x10, DX
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        step
+	VZEROUPPER
+	RET
+
+// func gather32AVX512(dst *uint32, b *byte, places *uint16, steps int, width int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·gather32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         places+16(FP), DX
+	MOVQ         steps+24(FP), BX
+	MOVQ         width+32(FP), SI
+	VPBROADCASTD SI, Z0
+	MOVQ         $-1, DI
+	MOVQ         $0x00000040, R8
+	SUBQ         SI, R8
+	SHRXQ        R8, DI, DI
+	VPBROADCASTD DI, Z1
+	MOVQ         $0x00000007, SI
+	VPBROADCASTD SI, Z2
+
+step:
+	VPMOVZXWD  (DX), Z3
+	VPMADDWD   Z0, Z3, Z3
+	VPSRLD     $0x03, Z3, Z4
+	VPANDD     Z2, Z3, Z3
+	KXNORW     K1, K1, K1
+	VPXORD     Z5, Z5, Z5
+	VPGATHERDD (CX)(Z4*1), K1, Z5
+	VPSRLVD    Z3, Z5, Z5
+	VPANDD     Z1, Z5, Z5
+	VMOVDQU32  Z5, (AX)
+	ADDQ       $0x20, DX
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        step
+	VZEROUPPER
+	RET
+
+// func gather32AVX2(dst *uint32, b *byte, places *uint16, steps int, width int)
+// Requires: AVX, AVX2, BMI2
+TEXT ·gather32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         places+16(FP), DX
+	MOVQ         steps+24(FP), BX
+	MOVQ         width+32(FP), SI
+	VMOVQ        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $-1, DI
+	MOVQ         $0x00000040, R8
+	SUBQ         SI, R8
+	SHRXQ        R8, DI, DI
+	VMOVQ        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         $0x00000007, SI
+	VMOVQ        SI, X2
+	VPBROADCASTD X2, Y2
+
+step:
+	VPMOVZXWD  (DX), Y3
+	VPMADDWD   Y0, Y3, Y3
+	VPSRLD     $0x03, Y3, Y4
+	VPAND      Y2, Y3, Y3
+	VPCMPEQD   Y6, Y6, Y6
+	VPXOR      Y5, Y5, Y5
+	VPGATHERDD Y6, (CX)(Y4*1), Y5
+	VPSRLVD    Y3, Y5, Y5
+	VPAND      Y1, Y5, Y5
+	VMOVDQU    Y5, (AX)
+	VPMOVZXWD  16(DX), Y3
+	VPMADDWD   Y0, Y3, Y3
+	VPSRLD     $0x03, Y3, Y4
+	VPAND      Y2, Y3, Y3
+	VPCMPEQD   Y6, Y6, Y6
+	VPXOR      Y5, Y5, Y5
+	VPGATHERDD Y6, (CX)(Y4*1), Y5
+	VPSRLVD    Y3, Y5, Y5
+	VPAND      Y1, Y5, Y5
+	VMOVDQU    Y5, 32(AX)
+	ADDQ       $0x20, DX
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        step
+	VZEROUPPER
+	RET
+
 // func depositBMI2(set *[64]uint64, has *[64]uint64, docs int)
 // Requires: BMI2, CMOV, POPCNT
 TEXT ·depositBMI2(SB), NOSPLIT, $0-24

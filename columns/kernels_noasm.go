@@ -12,6 +12,14 @@ func unpackKeys(dst []uint64, b []byte, width int, least, divisor uint64) {
 
 func unpack32(dst []uint32, b []byte, width int) { unpack32Portable(dst, b, width) }
 
+func gatherKeys(dst []uint64, b []byte, places []uint16, width int, least, divisor uint64) {
+	gatherPortable(dst[:len(places)], b, places, width, least, divisor)
+}
+
+func gather32(dst []uint32, b []byte, places []uint16, width int) {
+	gather32Portable(dst[:len(places)], b, places, width)
+}
+
 func deposit(set, has *[tileWords]uint64, _ int) { depositPortable(set, has) }
 
 func anyOf(set *[tileWords]uint64, found, ends []uint64) { anyPortable(set, found, ends) }

@@ -47,6 +47,7 @@ func TestKernels(t *testing.T) {
 					numbers[i] = numberAt(b, i, width)
 				}
 				checkUnpack(t, rng, b, numbers, width)
+				checkGather(t, rng, b, numbers, width)
 				for range 5 {
 					checkRange(t, rng, b, numbers, width)
 				}
@@ -78,6 +79,36 @@ func checkUnpack(t *testing.T, rng *rand.Rand, b []byte, numbers []uint64, width
 		}
 	}
 	if keys[len(numbers)] != 77 || small[len(numbers)] != 77 {
+		t.Fatalf("%d of %d bits: written behind the last", len(numbers), width)
+	}
+}
+
+func checkGather(t *testing.T, rng *rand.Rand, b []byte, numbers []uint64, width int) {
+	t.Helper()
+	if len(numbers) == 0 {
+		return
+	}
+	n := rng.IntN(50)
+	places := []uint16{uint16(len(numbers) - 1)} // whose bytes end with the guard
+	for range n {
+		places = append(places, uint16(rng.IntN(len(numbers))))
+	}
+	least, divisor := rng.Uint64(), rng.Uint64()>>rng.IntN(64)
+	keys, small := make([]uint64, len(places)+1), make([]uint32, len(places)+1)
+	keys[len(places)], small[len(places)] = 77, 77
+	gatherKeys(keys, b, places, width, least, divisor)
+	if width <= widest32 {
+		gather32(small, b, places, width)
+	}
+	for i, at := range places {
+		if want := least + divisor*numbers[at]; keys[i] != want {
+			t.Fatalf("%d of %d bits: the key at %d is %d, want %d", len(numbers), width, at, keys[i], want)
+		}
+		if width <= widest32 && small[i] != uint32(numbers[at]) {
+			t.Fatalf("%d of %d bits: the number at %d is %d, want %d", len(numbers), width, at, small[i], numbers[at])
+		}
+	}
+	if keys[len(places)] != 77 || small[len(places)] != 77 {
 		t.Fatalf("%d of %d bits: written behind the last", len(numbers), width)
 	}
 }

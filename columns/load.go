@@ -96,7 +96,7 @@ func (c *Column) gather(tile int, docs []uint32, pick Pick, dst []uint64, have [
 	}
 	for i, doc := range docs {
 		in := int(doc % TileDocs)
-		have[i] = d.with(in)
+		have[i] = d.hasValue(in)
 		if have[i] {
 			d.places = append(d.places, d.place(d.rank(in), pick))
 		}
@@ -124,7 +124,7 @@ func (c *Column) Append(dst []uint64, doc uint32) ([]uint64, error) {
 		return dst, err
 	}
 	defer d.release()
-	if in := int(doc % TileDocs); d.with(in) {
+	if in := int(doc % TileDocs); d.hasValue(in) {
 		from, end := d.valuesOf(d.rank(in))
 		for i := from; i < end; i++ {
 			dst = append(dst, t.key(d.b, d.l, i))

@@ -32,25 +32,15 @@ func (c *Column) Select(tile int, set *[64]uint64, pick Pick, s *Selection) erro
 		t.keys(d.b, d.l, s.Keys)
 		return nil
 	}
-	if cap(d.places) < n {
-		d.places = make([]uint32, TileDocs)
+	if t.single() {
+		d.readRanks(s.Keys, d.ranksOf(s.Docs))
+		return nil
 	}
-	places := d.places[:n]
-	switch {
-	case d.simple:
-		for i, doc := range s.Docs {
-			places[i] = uint32(doc)
-		}
-	case t.single():
-		for i, doc := range s.Docs {
-			places[i] = uint32(d.rank(int(doc)))
-		}
-	default:
-		for i, doc := range s.Docs {
-			places[i] = d.place(d.rank(int(doc)), pick)
-		}
+	d.places = slices.Grow(d.places[:0], n)[:n]
+	for i, doc := range s.Docs {
+		d.places[i] = d.place(d.rank(int(doc)), pick)
 	}
-	d.read(s.Keys, places)
+	d.read(s.Keys, d.places)
 	return nil
 }
 
@@ -60,21 +50,20 @@ func (d *decoder) wanted(set *[64]uint64, room []uint16) []uint16 {
 		room = make([]uint16, TileDocs)
 	}
 	docs := (*[TileDocs]uint16)(room[:TileDocs])
-	var with [tileWords]uint64
 	switch {
 	case d.simple && set != nil && d.t.length == TileDocs:
 		return docs[:docsOf(docs, set)]
 	case d.simple:
-		fill(&with, int(d.t.length))
+		fill(&d.with, int(d.t.length))
 	default:
-		with = d.has
+		d.with = d.has
 	}
 	if set != nil {
-		for i := range with {
-			with[i] &= set[i]
+		for i := range d.with {
+			d.with[i] &= set[i]
 		}
 	}
-	return docs[:docsOf(docs, &with)]
+	return docs[:docsOf(docs, &d.with)]
 }
 
 // all replaces documents by all values of each.
@@ -113,32 +102,24 @@ func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) 
 	room := (*[TileDocs]uint32)(d.places[:TileDocs])
 	places := room[:t.values]
 	counts = counts[t.least-base:]
-	n := int(t.values) // documents that count
 	if set != nil {
-		d.docs = d.wanted(set, d.docs)
-		n = len(d.docs)
+		if d.docs = d.wanted(set, d.docs); len(d.docs) < int(t.values) {
+			places = room[:len(d.docs)]
+		}
 	}
+	values, width := d.b[d.l.values:], int(t.width)
 	switch {
-	case n == int(t.values):
-		unpack32(places, d.b[d.l.values:], int(t.width))
-	case d.dense(n):
-		unpack32(places, d.b[d.l.values:], int(t.width))
-		if d.simple {
-			for i, doc := range d.docs {
-				places[i] = room[doc&(TileDocs-1)] // which is not before i
-			}
-		} else {
-			for i, doc := range d.docs {
-				places[i] = room[d.rank(int(doc))]
-			}
+	case len(places) == int(t.values):
+		unpack32(places, values, width)
+	case len(places)*decodeAll32 >= int(t.values):
+		ranks := d.ranksOf(d.docs)
+		unpack32(room[:t.values], values, width)
+		for i, at := range ranks {
+			places[i] = room[at&(TileDocs-1)] // which is not before i
 		}
 	default:
-		values, width := d.b[d.l.values:], int(t.width)
-		for i, doc := range d.docs {
-			places[i] = uint32(packedAt(values, d.rank(int(doc)), width))
-		}
+		gather32(places, values, d.ranksOf(d.docs), width)
 	}
-	places = places[:n]
 	switch {
 	case t.form == table:
 		t.countPlaces(d.b, d.l, places, counts)
