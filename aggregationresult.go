@@ -74,9 +74,9 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 	return b.results(names, o.Aggregations, found)
 }
 
-// matching is the set of the documents that match the search and all selections but one.
+// matching is the set of the documents that pass all selections but one.
 func matching(selections map[string]plan.Clause, but string) search.DocSet {
-	s := search.DocSet{Matches: true}
+	var s search.DocSet
 	for _, name := range slices.Sorted(maps.Keys(selections)) {
 		if name != but || but == "" {
 			s.Filters = append(s.Filters, selections[name])

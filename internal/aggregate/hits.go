@@ -15,12 +15,8 @@ type hitsNode struct {
 }
 
 func (n *hitsNode) collect(in *input) error {
-	seg := &n.run.segments[n.state.segment]
-	var scores *[tileDocs]uint32
-	if seg.Scores != nil {
-		scores = seg.Scores(in.tile)
-	}
-	first := seg.Base + uint32(in.tile*tileDocs)
+	scores := n.state.scores
+	first := n.run.segments[n.state.segment].Base + uint32(in.tile*tileDocs)
 	offer := func(owner uint32, d int) {
 		h := Hit{Doc: first + uint32(d)}
 		if scores != nil {

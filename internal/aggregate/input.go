@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -16,11 +17,12 @@ type tileSet = [tileWords]uint64
 // An input is documents of a tile for a node, with their owners: a set with one owner, or pairs in
 // ascending order of documents. In pairs a document may have several owners.
 type input struct {
-	tile  int
-	all   *tileSet // all documents of the tile that exist
-	set   *tileSet // with one owner; nil for pairs
-	n     int      // documents of set
-	owner uint32
+	tile      int
+	all       *tileSet // all documents of the tile that exist
+	docsOfAll int      // their number
+	set       *tileSet // with one owner; nil for pairs
+	n         int      // documents of set
+	owner     uint32
 
 	docs   []uint16
 	owners []uint32
@@ -35,7 +37,7 @@ func count(set *tileSet) (n int) {
 
 // whole returns set, or nil when it has all documents of the tile, as methods of a column want it.
 func (in *input) whole() *tileSet {
-	if *in.set == *in.all {
+	if in.n == in.docsOfAll {
 		return nil
 	}
 	return in.set
@@ -72,6 +74,11 @@ type reader struct {
 	chosen columns.Selection
 	room   tileSet
 }
+
+var (
+	readers     = sync.Pool{New: func() any { return new(reader) }}
+	entriesPool = sync.Pool{New: func() any { return new(entries) }}
+)
 
 // sparse is the share of the documents of a tile, as a divisor, below which values are read one by
 // one.

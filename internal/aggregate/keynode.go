@@ -83,7 +83,7 @@ func (n *keyNode) collect(in *input) error {
 			return err
 		}
 	}
-	e := &n.e
+	e := n.e
 	if err := n.reader.join(in, e); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 		return false, nil
 	}
 	lacking := 0
-	if zone.Docs < count(in.all) {
+	if zone.Docs < in.docsOfAll {
 		var have tileSet
 		if _, err := n.column.Have(in.tile, &have); err != nil {
 			return false, err
@@ -192,7 +192,7 @@ func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (don
 	if last-first >= most || n.steps != nil && (n.steps.listed == nil || n.column.Kind() == columns.Terms) {
 		return false, nil
 	}
-	if zone.Docs < count(in.all) {
+	if zone.Docs < in.docsOfAll {
 		var have tileSet
 		if _, err := n.column.Have(in.tile, &have); err != nil {
 			return false, err
@@ -230,7 +230,7 @@ func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (don
 func (n *keyNode) addAll(in *input, key uint64, zone *columns.Zone) error {
 	set, docs := in.set, in.n
 	var have tileSet
-	if zone.Docs < count(in.all) {
+	if zone.Docs < in.docsOfAll {
 		if _, err := n.column.Have(in.tile, &have); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (n *keyNode) addSet(in *input, key uint64, set *tileSet, docs int) error {
 	}
 	bucket := n.bucketOf(cell, in.owner, key)
 	n.counts[bucket] += uint32(docs)
-	out := input{tile: in.tile, all: in.all, set: set, n: docs, owner: bucket}
+	out := input{tile: in.tile, all: in.all, docsOfAll: in.docsOfAll, set: set, n: docs, owner: bucket}
 	for _, s := range n.subs {
 		if err := s.collect(&out); err != nil {
 			return err
@@ -275,7 +275,7 @@ func (n *keyNode) bucketOf(cell *uint32, owner uint32, key uint64) uint32 {
 
 // keepCounting drops entries whose keys do not count. Documents that have no other are missing.
 func (n *keyNode) keepCounting(in *input) {
-	e := &n.e
+	e := n.e
 	at := 0
 	for i := 0; i < len(e.keys); {
 		owner := in.owner
@@ -325,7 +325,7 @@ func (e *entries) dropRepeated() {
 
 // countEntries counts the entries, without subs.
 func (n *keyNode) countEntries(in *input) {
-	e := &n.e
+	e := n.e
 	if in.set == nil {
 		for i, k := range e.keys {
 			*n.index.cell(e.owners[i], k)++
@@ -345,8 +345,8 @@ func (n *keyNode) countEntries(in *input) {
 
 // passEntries counts the entries and hands the documents to the subs.
 func (n *keyNode) passEntries(in *input) error {
-	e, out := &n.e, &n.out
-	*out = input{tile: in.tile, all: in.all, docs: e.docs, owners: out.owners[:0]}
+	e, out := n.e, &n.out
+	*out = input{tile: in.tile, all: in.all, docsOfAll: in.docsOfAll, docs: e.docs, owners: out.owners[:0]}
 	for i, k := range e.keys {
 		owner := in.owner
 		if in.set == nil {

@@ -41,13 +41,8 @@ func newOrderedNode(b base, k TopHits) *orderedNode {
 }
 
 func (n *orderedNode) collect(in *input) error {
-	seg := &n.run.segments[n.state.segment]
-	var scores *[tileDocs]uint32
-	if seg.Scores != nil {
-		scores = seg.Scores(in.tile)
-	}
 	set := in.union(&n.room)
-	if err := n.tile.Load(in.tile, set, count(set), scores); err != nil {
+	if err := n.tile.Load(in.tile, set, count(set), n.state.scores); err != nil {
 		return err
 	}
 	if in.set == nil {

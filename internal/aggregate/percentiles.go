@@ -30,7 +30,7 @@ func (n *percentilesNode) collect(in *input) error {
 	if !some || !m.some {
 		return nil
 	}
-	e := &n.e
+	e := n.e
 	if err := n.reader.join(in, e); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 
@@ -10,17 +9,30 @@ import (
 
 // Options bound a run.
 type Options struct {
-	Workers int   // goroutines, at least 1
+	Workers int   // most collectors at a time, at least 1
 	Bytes   int64 // of memory, at most; 0 for no bound
 }
 
-// unitTiles is the number of tiles that a goroutine takes at a time: some 20 µs of work or more.
-const unitTiles = 16
+// A Run computes aggregations of the documents that its collectors get.
+type Run struct {
+	segments []Segment
+	options  Options
+	at       func(place string, err error) error
+	docs     int64
+	fields   map[string]*field
+	roots    []*plan
+	sets     []int        // of the roots
+	bytes    atomic.Int64 // of all states
 
-// Run computes aggregations over all segments. It fails with a *LimitError when they need too much
-// memory, and names an aggregation in other errors by at.
-func Run(ctx context.Context, segments []Segment, roots []Root, o Options, at func(place string, err error) error) ([]*Result, error) {
-	r := &run{ctx: ctx, segments: segments, options: o, at: at, fields: map[string]*field{}}
+	mu    sync.Mutex
+	total *state // of what has ended
+	err   error  // the first of a collector's end
+}
+
+// Begin begins a run. It fails with a *LimitError when the aggregations need too much memory, as all
+// methods do, and names an aggregation in other errors by at.
+func Begin(segments []Segment, roots []Root, o Options, at func(place string, err error) error) (*Run, error) {
+	r := &Run{segments: segments, options: o, at: at, fields: map[string]*field{}}
 	for i := range segments {
 		r.docs += int64(segments[i].Docs)
 	}
@@ -33,10 +45,15 @@ func Run(ctx context.Context, segments []Segment, roots []Root, o Options, at fu
 		r.sets = append(r.sets, root.Set)
 	}
 	r.total = r.newState(-1)
-	if err := r.collect(); err != nil {
-		return nil, err
+	return r, nil
+}
+
+// Results returns the results of the roots, once all collectors have ended.
+func (r *Run) Results() ([]*Result, error) {
+	if r.err != nil {
+		return nil, r.err
 	}
-	results := make([]*Result, len(roots))
+	results := make([]*Result, len(r.roots))
 	for i, n := range r.total.nodes {
 		var err error
 		if results[i], err = n.result(0); err != nil {
@@ -46,27 +63,10 @@ func Run(ctx context.Context, segments []Segment, roots []Root, o Options, at fu
 	return results, nil
 }
 
-// A run is one call of Run.
-type run struct {
-	ctx      context.Context
-	segments []Segment
-	options  Options
-	at       func(place string, err error) error
-	docs     int64
-	fields   map[string]*field
-	roots    []*plan
-	sets     []int // of the roots
-
-	next  atomic.Int64 // unit
-	mu    sync.Mutex   // for total
-	total *state
-	bytes atomic.Int64 // of all states
-}
-
 // A plan is what nodes of one aggregation share, in all states.
 type plan struct {
 	*Spec
-	run   *run
+	run   *Run
 	field *field // nil for Filters and TopHits
 	depth int
 	subs  []*plan
@@ -74,7 +74,7 @@ type plan struct {
 	nums  *measure // of Stats and Percentiles
 }
 
-func (r *run) plan(s *Spec, depth int) (*plan, error) {
+func (r *Run) plan(s *Spec, depth int) (*plan, error) {
 	p := &plan{Spec: s, run: r, depth: depth}
 	if s.Field != "" {
 		f := r.fields[s.Field]
@@ -119,10 +119,12 @@ func (p *plan) column(segment int) *columns.Column {
 
 // A state is the nodes of one goroutine in a segment, or those of the whole run.
 type state struct {
-	run     *run
+	run     *Run
 	segment int // -1 for the whole run
 	nodes   []node
 	readers map[string]*reader // by field
+	entries []*entries         // by depth of the nodes that use them
+	scores  *[tileDocs]uint32  // of the tile at hand, or nil
 	held    int64              // bytes that are counted in run.bytes
 }
 
@@ -146,7 +148,7 @@ type node interface {
 	heaviest() (place string, bytes int64)
 }
 
-func (r *run) newState(segment int) *state {
+func (r *Run) newState(segment int) *state {
 	s := &state{run: r, segment: segment, readers: map[string]*reader{}}
 	for _, p := range r.roots {
 		s.nodes = append(s.nodes, s.newNode(p))
@@ -163,10 +165,15 @@ func (s *state) newNode(p *plan) node {
 	if common.column != nil {
 		r := s.readers[p.Field]
 		if r == nil {
-			r = &reader{column: common.column, tile: -1}
+			r = readers.Get().(*reader)
+			r.column, r.tile = common.column, -1
 			s.readers[p.Field] = r
 		}
 		common.reader = r
+		for p.depth >= len(s.entries) {
+			s.entries = append(s.entries, entriesPool.Get().(*entries))
+		}
+		common.e = s.entries[p.depth]
 	}
 	switch k := p.Of.(type) {
 	case Terms, Histogram, Calendar, Cardinality:
@@ -193,7 +200,19 @@ type base struct {
 	column *columns.Column // nil: no document of the segment has a value
 	reader *reader
 	subs   []node
-	e      entries
+	e      *entries // scratch, while nodes below are not at work
+}
+
+// release gives back the memory that the next state can use.
+func (s *state) release() {
+	for _, r := range s.readers {
+		r.column = nil
+		readers.Put(r)
+	}
+	for _, e := range s.entries {
+		entriesPool.Put(e)
+	}
+	s.readers, s.entries = nil, nil
 }
 
 // heaviest is node.heaviest for a node that holds some bytes itself.
@@ -242,108 +261,16 @@ func (s *state) weigh() error {
 	return s.run.at(place, &LimitError{place, limit})
 }
 
-// collect takes all units, on several goroutines if there are several units.
-func (r *run) collect() error {
-	units, starts := 0, make([]int, len(r.segments))
-	for i := range r.segments {
-		starts[i] = units
-		units += (tilesOf(&r.segments[i]) + unitTiles - 1) / unitTiles
+func (r *Run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
 	}
-	workers := max(1, min(r.options.Workers, units))
-	if workers == 1 {
-		return r.work(starts, units)
-	}
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for i := range workers {
-		wg.Go(func() {
-			if errs[i] = r.work(starts, units); errs[i] != nil {
-				r.next.Store(int64(units)) // the others stop
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-func tilesOf(s *Segment) int { return (int(s.Docs) + columns.TileDocs - 1) / columns.TileDocs }
-
-// work takes units until none is left. Segment i begins with unit starts[i].
-func (r *run) work(starts []int, units int) error {
-	var s *state
-	for {
-		unit := int(r.next.Add(1)) - 1
-		if unit >= units {
-			break
-		}
-		segment := len(starts) - 1
-		for starts[segment] > unit {
-			segment--
-		}
-		if s == nil || s.segment != segment {
-			if err := r.absorb(s); err != nil {
-				return err
-			}
-			s = r.newState(segment)
-		}
-		first := (unit - starts[segment]) * unitTiles
-		for tile := first; tile < min(first+unitTiles, tilesOf(&r.segments[segment])); tile++ {
-			if err := s.tile(tile); err != nil {
-				return err
-			}
-		}
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.weigh(); err != nil {
-			return err
-		}
-	}
-	return r.absorb(s)
-}
-
-// tile adds the documents of a tile.
-func (s *state) tile(tile int) error {
-	seg := &s.run.segments[s.segment]
-	var all, set tileSet
-	for i := range all {
-		all[i] = 1<<max(0, min(64, int(seg.Docs)-tile*columns.TileDocs-64*i)) - 1
-	}
-	in := input{tile: tile, all: &all, set: &set}
-	chosen := -1
-	for i, n := range s.nodes {
-		if number := s.run.sets[i]; number != chosen {
-			chosen = number
-			set = all
-			if bits := seg.Sets[number]; bits != nil {
-				part := bits[min(len(bits), tile*tileWords):]
-				for j := range set {
-					if j < len(part) {
-						set[j] &= part[j]
-					} else {
-						set[j] = 0
-					}
-				}
-			}
-			in.n = count(&set)
-		}
-		if in.n == 0 {
-			continue
-		}
-		if err := n.collect(&in); err != nil {
-			return s.run.at(s.run.roots[i].Place, err)
-		}
-	}
-	return nil
-}
-
-// absorb merges a state into that of the run. A nil state is none.
-func (r *run) absorb(s *state) error {
+// absorb merges a state into that of the run, and ends it. A nil state is none.
+func (r *Run) absorb(s *state) error {
 	if s == nil {
 		return nil
 	}
@@ -354,6 +281,7 @@ func (r *run) absorb(s *state) error {
 			return r.at(r.roots[i].Place, err)
 		}
 	}
+	s.release()
 	r.bytes.Add(-s.held)
 	return r.total.weigh()
 }

@@ -1,13 +1,15 @@
 package aggregate
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -67,6 +69,7 @@ func buildColumn(t testing.TB, values [][]columns.Value) *columns.Column {
 type collection struct {
 	docs     []document
 	segments []Segment
+	scores   [][]uint32 // by segment
 }
 
 var zones = []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Asia/Kathmandu", "UTC", "Africa/Cairo", "America/Havana"}
@@ -185,8 +188,8 @@ func randomCollection(t testing.TB, rng *rand.Rand, sizes ...int) *collection {
 		c.segments = append(c.segments, Segment{
 			Docs: uint32(size), Base: base, Sets: sets,
 			Column: func(field string) (*columns.Column, error) { return built[field], nil },
-			Scores: func(tile int) *[tileDocs]uint32 { return (*[tileDocs]uint32)(scores[tile*tileDocs:]) },
 		})
+		c.scores = append(c.scores, scores)
 		base += uint32(size)
 	}
 	return c
@@ -333,6 +336,49 @@ func describe(s *Spec) string {
 
 func noPlace(_ string, err error) error { return err }
 
+// run computes an aggregation of all documents, on some goroutines.
+func (c *collection) run(root Root, workers int) ([]*Result, error) {
+	r, err := Begin(c.segments, []Root{root}, Options{Workers: workers}, noPlace)
+	if err != nil {
+		return nil, err
+	}
+	return addAll(r, workers, func(segment, tile int) *[tileDocs]uint32 {
+		return (*[tileDocs]uint32)(c.scores[segment][tile*tileDocs:])
+	})
+}
+
+// addAll adds all documents of a run. The tiles, in order, go to the goroutine that asks first.
+func addAll(r *Run, workers int, scores func(segment, tile int) *[tileDocs]uint32) ([]*Result, error) {
+	var all []Matches
+	for i := range r.segments {
+		left := int(r.segments[i].Docs)
+		for tile := 0; left > 0; tile++ {
+			m := Matches{Segment: i, Tile: tile, Count: min(left, tileDocs), Set: new(tileSet), Scores: scores(i, tile)}
+			for d := range m.Count {
+				m.Set[d/64] |= 1 << (d % 64)
+			}
+			all, left = append(all, m), left-tileDocs
+		}
+	}
+	var next atomic.Int64
+	var added sync.WaitGroup
+	errs := make([]error, workers)
+	for w := range workers {
+		added.Go(func() {
+			c := r.Collector()
+			defer c.End()
+			for i := next.Add(1) - 1; i < int64(len(all)) && errs[w] == nil; i = next.Add(1) - 1 {
+				errs[w] = c.Add(&all[i])
+			}
+		})
+	}
+	added.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return r.Results()
+}
+
 // TestOracle compares random trees of aggregations over random documents with the oracle.
 func TestOracle(t *testing.T) {
 	fieldClass = classOfField
@@ -348,7 +394,7 @@ func TestOracle(t *testing.T) {
 		for range 30 {
 			spec, set := randomSpec(rng, 3), rng.IntN(setCount)
 			prepare(t, spec, c.segments)
-			got, err := Run(context.Background(), c.segments, []Root{{spec, set}}, Options{Workers: 1 + rng.IntN(3)}, noPlace)
+			got, err := c.run(Root{spec, set}, 1+rng.IntN(3))
 			if err != nil {
 				if strings.Contains(err.Error(), "away from the offset") {
 					continue

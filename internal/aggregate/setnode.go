@@ -118,7 +118,7 @@ func (n *setNode) passSet(i int, in *input) error {
 		return nil
 	}
 	set := n.set
-	return n.pass(&input{tile: in.tile, all: in.all, set: &set, n: docs, owner: bucket})
+	return n.pass(&input{tile: in.tile, all: in.all, docsOfAll: in.docsOfAll, set: &set, n: docs, owner: bucket})
 }
 
 func (n *setNode) pass(out *input) error {
@@ -131,7 +131,7 @@ func (n *setNode) pass(out *input) error {
 }
 
 func (n *setNode) passPairs(i int, in *input) error {
-	n.out = input{tile: in.tile, all: in.all, docs: n.out.docs[:0], owners: n.out.owners[:0]}
+	n.out = input{tile: in.tile, all: in.all, docsOfAll: in.docsOfAll, docs: n.out.docs[:0], owners: n.out.owners[:0]}
 	out := &n.out
 	for j, d := range in.docs {
 		if n.set[d/64]>>(d%64)&1 == 0 {

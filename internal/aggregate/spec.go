@@ -115,12 +115,9 @@ type Segment struct {
 
 	// Column returns the column of a field, or nil if it has none.
 	Column func(field string) (*columns.Column, error)
-
-	// Scores returns the scores of the matching documents of a tile; nil without scores.
-	Scores func(tile int) *[columns.TileDocs]uint32
 }
 
-// A Root is an aggregation of the documents of a set.
+// A Root is an aggregation of the documents that match and are in a set.
 type Root struct {
 	*Spec
 	Set int // number in Segment.Sets

@@ -42,7 +42,7 @@ func (n *statsNode) collect(in *input) error {
 	if _, some := n.column.Zone(in.tile); !some || !m.some {
 		return nil
 	}
-	e := &n.e
+	e := n.e
 	if err := n.reader.join(in, e); err != nil {
 		return err
 	}

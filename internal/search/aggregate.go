@@ -11,12 +11,8 @@ import (
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
-// A DocSet is documents for aggregations: those that match the search, or all, as far as they pass
-// the filters.
-type DocSet struct {
-	Matches bool
-	Filters []plan.Clause
-}
+// A DocSet is the documents that pass all filters. Without filters, it is all documents.
+type DocSet struct{ Filters []plan.Clause }
 
 // An Aggregating is aggregations of the documents of sets.
 type Aggregating struct {
@@ -33,38 +29,27 @@ func (x *Run) Now() time.Time { return x.settings.Now }
 // the aggregation at fault.
 func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Result, error) {
 	segments := make([]aggregate.Segment, x.view.Segments())
-	matches, scores, err := x.matchSets(ctx, a.Scores)
-	if err != nil {
-		return nil, err
-	}
 	for i := range segments {
-		s := x.view.Segment(i)
 		seg := &segments[i]
-		seg.Docs, seg.Base = s.Reader().Docs(), s.Base()
+		seg.Docs, seg.Base = x.view.Segment(i).Reader().Docs(), x.view.Segment(i).Base()
 		seg.Column = func(field string) (*columns.Column, error) { return x.view.Column(i, field) }
-		if a.Scores {
-			seg.Scores = func(tile int) *[columns.TileDocs]uint32 { return scores[i][tile] }
-		}
 		for _, of := range a.Sets {
-			set := s.Accept()
-			if of.Matches {
-				set = matches[i]
-			}
-			for j := range of.Filters {
-				f, err := plan.FilterSet(ctx, x.view, of.Filters[j], &x.settings.Settings, i)
-				if err != nil {
-					return nil, err
-				}
-				set = both(set, f, seg.Docs)
+			set, err := x.setOf(ctx, of, i, seg.Docs)
+			if err != nil {
+				return nil, err
 			}
 			seg.Sets = append(seg.Sets, set)
 		}
 	}
+	cpu := x.settings.CPU
 	workers := x.searcher.cores
-	if x.settings.CPU.Policy == cpuexec.Inter {
+	if cpu.Policy == cpuexec.Inter {
 		workers = 1
 	}
-	return aggregate.Run(ctx, segments, a.Roots, aggregate.Options{Workers: workers, Bytes: a.Bytes}, func(place string, err error) error {
+	if cpu.Grain == 0 {
+		cpu.Grain = cpuexec.DefaultGrain / matchGrains
+	}
+	run, err := aggregate.Begin(segments, a.Roots, aggregate.Options{Workers: workers, Bytes: a.Bytes}, func(place string, err error) error {
 		var limit *aggregate.LimitError
 		if errors.As(err, &limit) {
 			return plan.Errorf(place, "%w (Options.AggregationBytes)", err)
@@ -74,6 +59,35 @@ func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Resul
 		}
 		return plan.Errorf(place, "%w", err)
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = cpu.EachMatch(ctx, &x.compiled.Plan, a.Scores, func() (func(*cpuexec.Match) error, func()) {
+		c := run.Collector()
+		return func(m *cpuexec.Match) error {
+			return c.Add(&aggregate.Matches{Segment: m.Segment, Tile: m.Tile, Count: m.Count, Set: m.Set, Scores: m.Scores})
+		}, c.End
+	})
+	if err != nil {
+		return nil, at(x.view, err)
+	}
+	return run.Results()
+}
+
+// matchGrains is how much more work a match is for an aggregation than for a search: the divisor of the
+// grain of a search that goroutines share.
+const matchGrains = 16
+
+// setOf returns a set of documents of a segment, as a bitmap; nil for all documents.
+func (x *Run) setOf(ctx context.Context, of DocSet, segment int, docs uint32) (set []uint64, err error) {
+	for i := range of.Filters {
+		f, err := plan.FilterSet(ctx, x.view, of.Filters[i], &x.settings.Settings, segment)
+		if err != nil {
+			return nil, err
+		}
+		set = both(set, f, docs)
+	}
+	return set, nil
 }
 
 // both returns the documents of two sets. A nil set is all documents; a nil filter is none.
@@ -84,31 +98,4 @@ func both(set, filter []uint64, docs uint32) []uint64 {
 		and[i] &= w
 	}
 	return and
-}
-
-// matchSets returns the accepted documents that match the search, by segment, as bitmaps, and their
-// scores by tile.
-func (x *Run) matchSets(ctx context.Context, scored bool) (sets [][]uint64, scores [][]*[columns.TileDocs]uint32, err error) {
-	sets = make([][]uint64, x.view.Segments())
-	scores = make([][]*[columns.TileDocs]uint32, len(sets))
-	for i := range sets {
-		docs := int(x.view.Segment(i).Reader().Docs())
-		sets[i] = make([]uint64, (docs+63)/64)
-		if scored {
-			scores[i] = make([]*[columns.TileDocs]uint32, (docs+columns.TileDocs-1)/columns.TileDocs)
-		}
-	}
-	// Goroutines visit different tiles, which share no word.
-	err = x.settings.CPU.EachMatch(ctx, &x.compiled.Plan, scored, func() (func(*cpuexec.Match) error, func()) {
-		return func(m *cpuexec.Match) error {
-			set := sets[m.Segment]
-			copy(set[min(len(set), m.Tile*len(m.Set)):], m.Set[:])
-			if scored {
-				kept := *m.Scores
-				scores[m.Segment][m.Tile] = &kept
-			}
-			return nil
-		}, nil
-	})
-	return sets, scores, at(x.view, err)
 }
