@@ -14,6 +14,7 @@ type Column struct {
 	chunks     []atomic.Pointer[[]byte]
 	checked    []atomic.Uint64 // bits of tiles whose payload was found sound
 	dictionary *Dictionary
+	divisor    atomic.Uint64 // see Divisor; 0 until it is known
 }
 
 // Open returns the column of a directory, as a Builder emitted it. It checks the directory and copies
@@ -82,6 +83,30 @@ func (c *Column) Full() bool { return c.d.withValue == int(c.d.docs) }
 
 // Bounds returns the least and the greatest key.
 func (c *Column) Bounds() (least, greatest uint64) { return c.d.least, c.d.greatest }
+
+// Divisor returns a number that divides the distances of all keys from the least one.
+func (c *Column) Divisor() uint64 {
+	if d := c.divisor.Load(); d != 0 {
+		return d
+	}
+	d := uint64(0)
+	for number := range c.Tiles() {
+		t := c.d.tile(number)
+		if t == nil {
+			continue
+		}
+		d = gcd(d, t.least-c.d.least)
+		if t.form != constant {
+			d = gcd(d, t.divisor)
+		}
+		if d == 1 {
+			break
+		}
+	}
+	d = max(1, d)
+	c.divisor.Store(d)
+	return d
+}
 
 // Dictionary returns the terms of a column of kind Terms, else nil.
 func (c *Column) Dictionary() *Dictionary { return c.dictionary }

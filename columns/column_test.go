@@ -244,6 +244,8 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 				t.Fatalf("tile %d: pick %d: %d keys, %v, want %d", tile, pick, len(s.Keys), err, len(want.Keys))
 			}
 		}
+		checkSum(t, c, tile, set, z.Least, want.Keys)
+		checkMark(t, c, tile, set, &z, want.Keys)
 		if !narrow {
 			continue
 		}
@@ -256,6 +258,50 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 				t.Fatalf("tile %d: key %d counts %d, want %d", tile, base+uint64(i), n, counts[i])
 			}
 		}
+	}
+}
+
+// checkSum compares the sum of keys of a tile with a loop.
+func checkSum(t *testing.T, c *Column, tile int, set *[64]uint64, least uint64, keys []uint64) {
+	t.Helper()
+	got, ok, err := c.Sum(tile, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		return
+	}
+	want := Sum{Values: len(keys)}
+	if len(keys) > 0 {
+		want.Least, want.Greatest = slices.Min(keys), slices.Max(keys)
+	}
+	for _, k := range keys {
+		want.Distances += k - least
+		want.Squares += (k - least) * (k - least)
+	}
+	if got != want {
+		t.Fatalf("tile %d: the sum is %+v, want %+v", tile, got, want)
+	}
+}
+
+// checkMark compares marks of the keys of a tile with a loop.
+func checkMark(t *testing.T, c *Column, tile int, set *[64]uint64, z *Zone, keys []uint64) {
+	t.Helper()
+	divisor := c.Divisor()
+	span := (z.Greatest - z.Least) / divisor
+	if span >= 1<<20 {
+		return
+	}
+	got, want := make([]uint64, span/64+1), make([]uint64, span/64+1)
+	for _, k := range keys {
+		at := (k - z.Least) / divisor
+		if at*divisor != k-z.Least {
+			t.Fatalf("tile %d: %d does not divide the distance of %d from %d", tile, divisor, k, z.Least)
+		}
+		want[at/64] |= 1 << (at % 64)
+	}
+	if err := c.Mark(tile, set, z.Least, divisor, got); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("tile %d: %x is marked, %v, want %x", tile, got, err, want)
 	}
 }
 

@@ -82,7 +82,7 @@ func (d *decoder) readEnds() {
 // decode reads all keys.
 func (d *decoder) decode() {
 	if !d.decoded {
-		d.keys = resize(d.keys, int(d.t.values))
+		d.keys = resize(d.keys, max(TileDocs, int(d.t.values)))[:d.t.values]
 		d.t.keys(d.b, d.l, d.keys)
 		d.decoded = true
 	}
@@ -205,7 +205,8 @@ func (d *decoder) readRanks(dst []uint64, ranks []uint16) {
 		return
 	}
 	d.decode()
+	keys := (*[TileDocs]uint64)(d.keys[:TileDocs])
 	for i, at := range ranks {
-		dst[i] = d.keys[at]
+		dst[i] = keys[at&(TileDocs-1)]
 	}
 }

@@ -1,0 +1,238 @@
+package columns
+
+import "slices"
+
+// Count adds, for each document of a tile that is in set (nil for all), 1 to counts[key-base] of each
+// of its distinct keys. counts must reach to the greatest key of the tile, and base must not be above
+// the least.
+func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) error {
+	t := c.d.tile(tile)
+	if t == nil {
+		return nil
+	}
+	d, err := c.decoder(t)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	if !t.hasNumbers() {
+		d.count(set, base, counts)
+		return nil
+	}
+	places := d.numbers(set)
+	counts = counts[t.least-base:]
+	switch {
+	case t.form == table:
+		t.countPlaces(d.b, d.l, places, counts)
+	case t.divisor == 1:
+		countNumbers(places, counts[:t.top+1])
+	default:
+		for _, q := range places {
+			counts[uint64(q)*t.divisor]++
+		}
+	}
+	return nil
+}
+
+// hasNumbers reports whether documents have one packed number of at most 32 bits each: a quotient, or a place
+// in the table.
+func (t *tile) hasNumbers() bool {
+	return t.single() && (t.form == packed || t.form == table) && int(t.width) <= widest32
+}
+
+// numbers returns the packed numbers of the documents in set (nil for all) that have one.
+func (d *decoder) numbers(set *[64]uint64) []uint32 {
+	t := d.t
+	d.places = slices.Grow(d.places[:0], TileDocs)
+	room := (*[TileDocs]uint32)(d.places[:TileDocs])
+	numbers := room[:t.values]
+	if set != nil {
+		if d.docs = d.wanted(set, d.docs); len(d.docs) < int(t.values) {
+			numbers = room[:len(d.docs)]
+		}
+	}
+	values, width := d.b[d.l.values:], int(t.width)
+	switch {
+	case len(numbers) == int(t.values):
+		unpack32(numbers, values, width)
+	case len(numbers)*decodeAll32 >= int(t.values):
+		ranks := d.ranksOf(d.docs)
+		unpack32(room[:t.values], values, width)
+		for i, at := range ranks {
+			numbers[i] = room[at&(TileDocs-1)] // which is not before i
+		}
+	default:
+		gather32(numbers, values, d.ranksOf(d.docs), width)
+	}
+	return numbers
+}
+
+// countNumbers counts numbers below len(counts). Few of them are counted in four tables in turn, so that
+// equal ones in succession do not wait for each other.
+func countNumbers(numbers []uint32, counts []uint32) {
+	if len(counts) > 64 || len(numbers) < 256 {
+		for _, q := range numbers {
+			counts[q]++
+		}
+		return
+	}
+	var some [4][64]uint32
+	for ; len(numbers) >= 4; numbers = numbers[4:] {
+		some[0][numbers[0]%64]++
+		some[1][numbers[1]%64]++
+		some[2][numbers[2]%64]++
+		some[3][numbers[3]%64]++
+	}
+	for _, q := range numbers {
+		some[0][q%64]++
+	}
+	for i := range counts {
+		counts[i] += some[0][i%64] + some[1][i%64] + some[2][i%64] + some[3][i%64]
+	}
+}
+
+// countPlaces counts places in the table, and then the keys in these.
+func (t *tile) countPlaces(b []byte, l layout, places []uint32, counts []uint32) {
+	var room [maxTable]uint32
+	some := room[:t.entries]
+	countNumbers(places, some)
+	wide := widthOf(t.top)
+	for i, n := range some {
+		counts[packedAt(b[l.whole:], i, wide)*t.divisor] += n
+	}
+}
+
+// count is Count for any tile.
+func (d *decoder) count(set *[64]uint64, base uint64, counts []uint32) {
+	d.docs = d.wanted(set, d.docs)
+	if d.t.form == constant {
+		counts[d.t.least-base] += uint32(len(d.docs))
+		return
+	}
+	d.decode()
+	for _, doc := range d.docs {
+		from, end := d.valuesOf(d.rank(int(doc)))
+		before := d.keys[from]
+		counts[before-base]++
+		for _, k := range d.keys[from+1 : end] {
+			if k != before {
+				counts[k-base]++
+				before = k
+			}
+		}
+	}
+}
+
+// Mark sets, for each document of a tile that is in set (nil for all), bit (key-base)/divisor of each of
+// its keys. base must not be above the least key of the tile, divisor must divide all the distances from
+// it, and bits must reach to the greatest key.
+func (c *Column) Mark(tile int, set *[64]uint64, base, divisor uint64, bits []uint64) error {
+	t := c.d.tile(tile)
+	if t == nil {
+		return nil
+	}
+	d, err := c.decoder(t)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	if !t.hasNumbers() {
+		d.eachKey(set, func(key uint64) {
+			at := (key - base) / divisor
+			bits[at/64] |= 1 << (at % 64)
+		})
+		return nil
+	}
+	first, step := (t.least-base)/divisor, t.divisor/divisor
+	numbers := d.numbers(set)
+	if t.form == packed {
+		for _, q := range numbers {
+			at := first + uint64(q)*step
+			bits[at/64] |= 1 << (at % 64)
+		}
+		return nil
+	}
+	var seen [maxTable]bool
+	for _, place := range numbers {
+		seen[place%maxTable] = true
+	}
+	wide := widthOf(t.top)
+	for i, s := range seen[:t.entries] {
+		if s {
+			at := first + packedAt(d.b[d.l.whole:], i, wide)*step
+			bits[at/64] |= 1 << (at % 64)
+		}
+	}
+	return nil
+}
+
+// eachKey calls f for the keys of the documents in set, for a tile of any form.
+func (d *decoder) eachKey(set *[64]uint64, f func(key uint64)) {
+	d.docs = d.wanted(set, d.docs)
+	if len(d.docs) == 0 {
+		return
+	}
+	if d.t.form == constant {
+		f(d.t.least)
+		return
+	}
+	d.decode()
+	for _, doc := range d.docs {
+		from, end := d.valuesOf(d.rank(int(doc)))
+		for _, k := range d.keys[from:end] {
+			f(k)
+		}
+	}
+}
+
+// A Sum is that of the keys of documents, as distances from a key.
+type Sum struct {
+	Values          int
+	Least, Greatest uint64 // keys
+	Distances       uint64 // sum, modulo 1<<64
+	Squares         uint64 // that of the squares of distances, modulo 1<<64
+}
+
+// Sum adds the keys of the documents of a tile that are in set (nil for all), as distances from the least
+// key of the tile. ok is false when the form of the tile allows no more than to read each key.
+func (c *Column) Sum(tile int, set *[64]uint64) (s Sum, ok bool, err error) {
+	t := c.d.tile(tile)
+	if t == nil || !t.hasNumbers() && !(t.form == constant && t.single()) {
+		return s, t == nil, nil
+	}
+	d, err := c.decoder(t)
+	if err != nil {
+		return s, false, err
+	}
+	defer d.release()
+	if t.form == constant {
+		if s.Values = len(d.wanted(set, d.docs)); s.Values > 0 {
+			s.Least, s.Greatest = t.least, t.least
+		}
+		return s, true, nil
+	}
+	numbers := d.numbers(set)
+	if t.form == table {
+		if widthOf(t.top) > widest32 {
+			return s, false, nil
+		}
+		var entries [maxTable]uint32
+		unpack32(entries[:t.entries], d.b[d.l.whole:], widthOf(t.top))
+		for i, place := range numbers {
+			numbers[i] = entries[place%maxTable]
+		}
+	}
+	if s.Values = len(numbers); s.Values == 0 {
+		return s, true, nil
+	}
+	least, greatest := numbers[0], numbers[0]
+	for _, q := range numbers {
+		least, greatest = min(least, q), max(greatest, q)
+		s.Distances += uint64(q)
+		s.Squares += uint64(q) * uint64(q)
+	}
+	s.Least, s.Greatest = t.least+uint64(least)*t.divisor, t.least+uint64(greatest)*t.divisor
+	s.Distances *= t.divisor
+	s.Squares *= t.divisor * t.divisor
+	return s, true, nil
+}
