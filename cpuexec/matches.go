@@ -102,9 +102,13 @@ func (r *run) visitMatches(scores bool) error {
 		}
 		err := r.matchTile(root, t, bySets, to)
 		m.Tile, m.Count = int(r.win.base/tileDocs), 0
-		for i := range r.win.matches {
-			r.win.matches[i] &= r.at.accepted(r.win.base, i)
-			m.Count += bits.OnesCount64(r.win.matches[i])
+		if r.at.seg.Accept != nil {
+			for i := range r.win.matches {
+				r.win.matches[i] &= r.at.accepted(r.win.base, i)
+			}
+		}
+		for _, word := range &r.win.matches {
+			m.Count += bits.OnesCount64(word)
 		}
 		if err == nil && m.Count > 0 {
 			if scores {

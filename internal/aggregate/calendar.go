@@ -174,6 +174,8 @@ func (c Calendar) next(step int64) int64 {
 // start returns the first instant of a step.
 func (c Calendar) start(step int64) time.Time {
 	switch {
+	case c.Unit == Fixed && math.Abs(float64(step)*float64(c.Every))+math.Abs(float64(c.Offset)) < 1<<62:
+		return time.Unix(0, step*int64(c.Every)+int64(c.Offset))
 	case c.Unit == Fixed:
 		ns := new(big.Int).Mul(big.NewInt(step), big.NewInt(int64(c.Every)))
 		ns.Add(ns, big.NewInt(int64(c.Offset)))

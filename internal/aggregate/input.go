@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/riffle-search/riffle/columns"
@@ -80,42 +81,74 @@ var (
 	entriesPool = sync.Pool{New: func() any { return new(entries) }}
 )
 
-// sparse is the share of the documents of a tile, as a divisor, below which values are read one by
-// one.
+// sparse is the share of the documents of a tile, as a divisor, below which the values of pairs are read
+// one by one.
 const sparse = 16
 
 // join finds the values of the documents of an input.
 func (r *reader) join(in *input, e *entries) error {
 	e.docs, e.keys, e.lack, e.lacks = e.docs[:0], e.keys[:0], e.lack[:0], 0
 	e.owners = e.owners[:0]
-	zone, any := r.column.Zone(in.tile)
-	if !any {
+	zone, some := r.column.Zone(in.tile)
+	switch {
+	case !some:
 		e.lack = append(e.lack, in.owners...)
 		e.lacks = in.n
 		return nil
+	case in.set != nil:
+		return r.joinSet(in, e)
+	case zone.Docs == zone.Values && len(in.docs)*sparse >= columns.TileDocs || r.tile == in.tile:
+		return r.joinLoaded(in, e)
 	}
-	if zone.Docs == zone.Values && (in.n+len(in.docs))*sparse >= columns.TileDocs || r.tile == in.tile {
-		if r.tile != in.tile {
-			if err := r.column.Load(in.tile, columns.Least, &r.keys, &r.have); err != nil {
-				return err
-			}
-			r.tile = in.tile
-		}
-		r.joinLoaded(in, e)
-		return nil
-	}
-	if err := r.column.Select(in.tile, in.union(&r.room), columns.All, &r.chosen); err != nil {
+	return r.joinChosen(in, e)
+}
+
+// joinSet is join for a set.
+func (r *reader) joinSet(in *input, e *entries) error {
+	s := columns.Selection{Docs: e.docs, Keys: e.keys}
+	err := r.column.Select(in.tile, in.whole(), columns.All, &s)
+	e.docs, e.keys = s.Docs, s.Keys
+	if e.lacks = in.n - len(e.docs); r.column.Single() {
 		return err
 	}
-	if in.set != nil {
-		e.docs, e.keys = append(e.docs, r.chosen.Docs...), append(e.keys, r.chosen.Keys...)
-		e.lacks = in.n
-		for i, d := range r.chosen.Docs {
-			if i == 0 || d != r.chosen.Docs[i-1] {
-				e.lacks--
-			}
+	for i, d := range e.docs[min(1, len(e.docs)):] {
+		if d == e.docs[i] {
+			e.lacks++
+		}
+	}
+	return err
+}
+
+// joinLoaded is join for pairs, in a tile with one value a document: all of its values are read.
+func (r *reader) joinLoaded(in *input, e *entries) error {
+	if r.tile != in.tile {
+		if err := r.column.Load(in.tile, columns.Least, &r.keys, &r.have); err != nil {
+			return err
+		}
+		r.tile = in.tile
+	}
+	if r.column.Full() {
+		e.docs, e.owners = append(e.docs, in.docs...), append(e.owners, in.owners...)
+		e.keys = slices.Grow(e.keys, len(in.docs))[:len(in.docs)]
+		for i, d := range in.docs {
+			e.keys[i] = r.keys[d%tileDocs]
 		}
 		return nil
+	}
+	for i, d := range in.docs {
+		if r.have[d/64]>>(d%64)&1 == 0 {
+			e.lack = append(e.lack, in.owners[i])
+			continue
+		}
+		e.docs, e.owners, e.keys = append(e.docs, d), append(e.owners, in.owners[i]), append(e.keys, r.keys[d])
+	}
+	return nil
+}
+
+// joinChosen is join for pairs: only the values of their documents are read.
+func (r *reader) joinChosen(in *input, e *entries) error {
+	if err := r.column.Select(in.tile, in.union(&r.room), columns.All, &r.chosen); err != nil {
+		return err
 	}
 	at := 0
 	for i, d := range in.docs {
@@ -131,47 +164,4 @@ func (r *reader) join(in *input, e *entries) error {
 		}
 	}
 	return nil
-}
-
-// joinLoaded is join for a tile that is loaded, with one value a document.
-func (r *reader) joinLoaded(in *input, e *entries) {
-	if in.set == nil {
-		for i, d := range in.docs {
-			if r.have[d/64]>>(d%64)&1 == 0 {
-				e.lack = append(e.lack, in.owners[i])
-				continue
-			}
-			e.docs, e.owners, e.keys = append(e.docs, d), append(e.owners, in.owners[i]), append(e.keys, r.keys[d])
-		}
-		return
-	}
-	n := 0
-	for i, w := range in.set {
-		n += bits.OnesCount64(w & r.have[i])
-	}
-	e.lacks = in.n - n
-	if cap(e.docs) < n {
-		e.docs = make([]uint16, columns.TileDocs)
-	}
-	if cap(e.keys) < n {
-		e.keys = make([]uint64, columns.TileDocs)
-	}
-	e.docs, e.keys = e.docs[:n], e.keys[:n]
-	at := 0
-	for i, w := range in.set {
-		w &= r.have[i]
-		if w == ^uint64(0) {
-			copy(e.keys[at:at+64], r.keys[64*i:])
-			for bit, docs := 0, e.docs[at:at+64]; bit < len(docs); bit++ {
-				docs[bit] = uint16(64*i + bit)
-			}
-			at += 64
-			continue
-		}
-		for ; w != 0; w &= w - 1 {
-			d := 64*i + bits.TrailingZeros64(w)
-			e.docs[at], e.keys[at] = uint16(d), r.keys[d]
-			at++
-		}
-	}
 }

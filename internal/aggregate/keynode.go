@@ -164,16 +164,9 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 	if row == nil {
 		return false, nil
 	}
-	lacking := 0
-	if zone.Docs < in.docsOfAll {
-		var have tileSet
-		if _, err := n.column.Have(in.tile, &have); err != nil {
-			return false, err
-		}
-		lacking = in.n
-		for i, w := range in.set {
-			lacking -= bits.OnesCount64(w & have[i])
-		}
+	lacking, err := n.lacking(in)
+	if err != nil {
+		return false, err
 	}
 	n.miss(in.owner, lacking)
 	return true, n.column.Count(in.tile, in.whole(), n.first, row)
@@ -192,17 +185,11 @@ func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (don
 	if last-first >= most || n.steps != nil && (n.steps.listed == nil || n.column.Kind() == columns.Terms) {
 		return false, nil
 	}
-	if zone.Docs < in.docsOfAll {
-		var have tileSet
-		if _, err := n.column.Have(in.tile, &have); err != nil {
-			return false, err
-		}
-		lacking := in.n
-		for i, w := range in.set {
-			lacking -= bits.OnesCount64(w & have[i])
-		}
-		n.miss(in.owner, lacking)
+	lacking, err := n.lacking(in)
+	if err != nil {
+		return false, err
 	}
+	n.miss(in.owner, lacking)
 	for key := first; ; key++ {
 		lo, hi := key+n.first, key+n.first
 		if n.steps != nil {
@@ -224,6 +211,21 @@ func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (don
 			return true, nil
 		}
 	}
+}
+
+// lacking returns how many documents of a set have no value.
+func (b *base) lacking(in *input) (n int, err error) {
+	if zone, _ := b.column.Zone(in.tile); zone.Docs == in.docsOfAll {
+		return 0, nil
+	}
+	var have tileSet
+	if _, err := b.column.Have(in.tile, &have); err != nil {
+		return 0, err
+	}
+	for i, w := range in.set {
+		n += bits.OnesCount64(w &^ have[i])
+	}
+	return n, nil
 }
 
 // addAll adds a set of documents whose values all have one key.
@@ -333,13 +335,27 @@ func (n *keyNode) countEntries(in *input) {
 		return
 	}
 	if row := n.index.row(in.owner); row != nil {
-		for _, k := range e.keys {
-			row[k]++
-		}
+		countKeys(row, e.keys)
 		return
 	}
 	for _, k := range e.keys {
 		*n.index.cell(in.owner, k)++
+	}
+}
+
+// countKeys counts keys in a row. It goes through four parts of the keys at once: neighbors are often
+// equal, and would wait for each other.
+func countKeys(row []uint32, keys []uint64) {
+	n := len(keys) / 4
+	first, second, third, fourth := keys[:n], keys[n:2*n], keys[2*n:3*n], keys[3*n:]
+	for i := range n {
+		row[first[i]]++
+		row[second[i]]++
+		row[third[i]]++
+		row[fourth[i]]++
+	}
+	for _, k := range fourth[n:] {
+		row[k]++
 	}
 }
 

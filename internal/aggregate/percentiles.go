@@ -138,7 +138,7 @@ func (n *percentilesNode) at(owner uint32, percents []float64) ([]columns.Value,
 		ranks[i] = rankOf(p, total)
 	}
 	var found []columns.Value
-	for _, key := range selectRanks(n.parts[owner], ranks) {
+	for _, key := range selectRanks(n.parts[owner], ranks, n.field.base, n.field.base+n.field.span-1) {
 		v, err := n.field.value(key - n.field.base)
 		if err != nil {
 			return nil, err
@@ -185,83 +185,96 @@ func (n *percentilesNode) bytes() int64 {
 }
 func (n *percentilesNode) heaviest() (string, int64) { return n.heaviestOf(n.bytes()) }
 
-// radixBits is how many bits of keys a pass of selectRanks looks at.
-const radixBits = 11
-
-// selectRanks returns the keys at some ranks, which ascend, of all parts together. Each pass counts
-// keys by their next bits, and keeps those that have the same bits as a key at a rank.
-func selectRanks(parts [][]uint64, ranks []int) []uint64 {
-	least, most := uint64(math.MaxUint64), uint64(0)
-	for _, keys := range parts {
-		for _, k := range keys {
-			least, most = min(least, k), max(most, k)
-		}
-	}
+// selectRanks returns the keys at some ranks, which ascend, of all parts together. No key is outside of
+// least..greatest.
+func selectRanks(parts [][]uint64, ranks []int, least, greatest uint64) []uint64 {
 	found := make([]uint64, len(ranks))
-	selectBits(parts, ranks, found, least, bits.Len64(most-least))
+	selectDigits(parts, ranks, found, least, greatest)
 	return found
 }
 
-// selectBits is selectRanks for keys that are at least base, and differ from it in the lowest width
-// bits at most.
-func selectBits(parts [][]uint64, ranks []int, found []uint64, base uint64, width int) {
-	if width == 0 {
-		for i := range found {
-			found[i] = base
-		}
-		return
-	}
+// sorted is the number of keys up to which they are sorted.
+const sorted = 256
+
+// radix returns how many bits are looked at in a pass over n keys: as many as give a digit 16 keys on
+// average, so that its counter costs little, but no more than a cache of 256 KB holds.
+func radix(n int) int { return max(4, min(bits.Len(uint(n))-4, 16)) }
+
+// A digit is a value of the bits that a pass looks at, at which there are ranks.
+type digit struct {
+	value       uint64
+	before      int // keys with lower ones
+	first, last int // of the ranks
+	kept        []uint64
+}
+
+// selectDigits is selectRanks into found. It counts keys by the highest bits of their distance from the
+// least, and goes on with those that have the digits of the ranks. It changes ranks.
+func selectDigits(parts [][]uint64, ranks []int, found []uint64, base, greatest uint64) {
 	total := 0
 	for _, keys := range parts {
 		total += len(keys)
 	}
-	if total <= 256 {
-		all := make([]uint64, 0, total)
-		for _, keys := range parts {
-			all = append(all, keys...)
-		}
+	if total <= sorted {
+		all := slices.Concat(parts...)
 		slices.Sort(all)
 		for i, r := range ranks {
 			found[i] = all[r]
 		}
 		return
 	}
-	shift := max(0, width-radixBits)
-	var counts [1<<radixBits + 1]int
+	width := bits.Len64(greatest - base)
+	shift := max(0, width-radix(total)) & 63
+	counts := make([]uint32, 1<<(width-shift))
 	for _, keys := range parts {
 		for _, k := range keys {
-			counts[(k-base)>>shift&(1<<radixBits-1)]++
+			counts[(k-base)>>shift]++
 		}
 	}
-	digit, before := 0, 0
-	for i := 0; i < len(ranks); {
-		for before+counts[digit] <= ranks[i] {
-			before += counts[digit]
-			digit++
-		}
-		j := i
-		for j < len(ranks) && ranks[j] < before+counts[digit] {
-			j++
-		}
-		// Ranks i..j-1 have this digit.
-		inner := make([]int, j-i)
-		for k := range inner {
-			inner[k] = ranks[i+k] - before
-		}
-		first := base + uint64(digit)<<shift
-		if shift == 0 {
-			selectBits(nil, inner, found[i:j], first, 0)
-		} else {
-			kept := make([]uint64, 0, counts[digit])
-			for _, keys := range parts {
-				for _, k := range keys {
-					if (k-base)>>shift == uint64(digit) {
-						kept = append(kept, k)
-					}
-				}
+	digits := digitsOf(counts, ranks)
+	if shift == 0 {
+		for _, d := range digits {
+			for i := d.first; i <= d.last; i++ {
+				found[i] = base + d.value
 			}
-			selectBits([][]uint64{kept}, inner, found[i:j], first, shift)
 		}
-		i = j
+		return
 	}
+	// From here on, counts are numbers of digits, from 1 on.
+	clear(counts)
+	for i, d := range digits {
+		counts[d.value] = uint32(i) + 1
+	}
+	for _, keys := range parts {
+		for _, k := range keys {
+			if i := counts[(k-base)>>shift]; i > 0 {
+				d := &digits[i-1]
+				d.kept = append(d.kept, k)
+			}
+		}
+	}
+	for _, d := range digits {
+		within := ranks[d.first : d.last+1]
+		for i := range within {
+			within[i] -= d.before
+		}
+		selectDigits([][]uint64{d.kept}, within, found[d.first:d.last+1], slices.Min(d.kept), slices.Max(d.kept))
+	}
+}
+
+// digitsOf returns the digits at some ranks, which ascend, by the number of keys of each.
+func digitsOf(counts []uint32, ranks []int) (digits []digit) {
+	d := digit{}
+	for i := 0; i < len(ranks); d.value++ {
+		d.first = i
+		for i < len(ranks) && ranks[i] < d.before+int(counts[d.value]) {
+			i++
+		}
+		if d.last = i - 1; d.last >= d.first {
+			d.kept = make([]uint64, 0, counts[d.value])
+			digits = append(digits, d)
+		}
+		d.before += int(counts[d.value])
+	}
+	return digits
 }

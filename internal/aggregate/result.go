@@ -38,15 +38,19 @@ func (n *keyNode) group() *grouped {
 	}
 	next := slices.Clone(g.starts)
 	n.index.each(func(owner uint32, key uint64, value uint32) {
-		b := foundBucket{key: key, count: value}
-		if len(n.subs) > 0 {
-			b.number, b.count = value-1, n.counts[value-1]
-		}
-		g.buckets[next[owner]] = b
+		g.buckets[next[owner]] = n.bucketAt(key, value)
 		next[owner]++
 	})
 	n.found = g
 	return g
+}
+
+// bucketAt returns the bucket of a cell.
+func (n *keyNode) bucketAt(key uint64, value uint32) foundBucket {
+	if len(n.subs) == 0 {
+		return foundBucket{key: key, count: value}
+	}
+	return foundBucket{key: key, count: n.counts[value-1], number: value - 1}
 }
 
 // of returns the buckets of an owner.
@@ -80,46 +84,62 @@ func (n *keyNode) result(owner uint32) (*Result, error) {
 		}
 		return r, nil
 	}
-	found := n.group().of(owner)
-	r := &Result{Distinct: len(found)}
+	r := &Result{}
 	if int(owner) < len(n.missing) {
 		r.Missing = int(n.missing[owner])
 	}
 	switch k := n.Of.(type) {
 	case Terms:
-		return r, n.terms(r, found, k)
+		return r, n.terms(r, owner, k)
 	case Histogram:
-		r.Distinct = 0
-		return r, n.histogram(r, found, k.Fill)
+		return r, n.histogram(r, n.group().of(owner), k.Fill)
 	case Calendar:
-		r.Distinct = 0
-		return r, n.histogram(r, found, k.Fill)
+		return r, n.histogram(r, n.group().of(owner), k.Fill)
 	}
 	return r, nil
 }
 
-// terms returns the best buckets.
-func (n *keyNode) terms(r *Result, found []foundBucket, k Terms) error {
-	if k.Order.By == ByMetric {
-		sub := n.subs[k.Order.Sub]
+// eachBucket calls f for the buckets of an owner, in no particular order.
+func (n *keyNode) eachBucket(owner uint32, f func(b *foundBucket)) {
+	if n.depth > 0 || n.found != nil {
+		found := n.group().of(owner)
 		for i := range found {
-			found[i].metric, found[i].has = sub.metric(found[i].number, k.Order.Metric)
+			f(&found[i])
 		}
+		return
 	}
-	sum := 0
+	n.index.each(func(_ uint32, key uint64, value uint32) {
+		b := n.bucketAt(key, value)
+		f(&b)
+	})
+}
+
+// terms returns the best buckets.
+func (n *keyNode) terms(r *Result, owner uint32, k Terms) error {
 	better := func(a, b foundBucket) int { return n.compare(k.Order, &a, &b) }
-	var best []foundBucket
-	room, full := 2*k.Size+64, false
-	for _, b := range found {
+	largest := k.Order == Order{By: ByCount, Desc: true}
+	sum := 0
+	var best []foundBucket // the first Size are sorted once there were more
+	full, room := false, k.Size+max(16, k.Size)
+	n.eachBucket(owner, func(b *foundBucket) {
+		r.Distinct++
 		sum += int(b.count)
-		if int(b.count) < k.MinCount || full && better(best[k.Size-1], b) < 0 {
-			continue
+		if int(b.count) < k.MinCount {
+			return
 		}
-		if best = append(best, b); len(best) == room {
+		if k.Order.By == ByMetric {
+			b.metric, b.has = n.subs[k.Order.Sub].metric(b.number, k.Order.Metric)
+		}
+		if full {
+			if last := &best[k.Size-1]; largest && b.count < last.count || n.compare(k.Order, last, b) < 0 {
+				return
+			}
+		}
+		if best = append(best, *b); len(best) == room {
 			slices.SortFunc(best, better)
 			best, full = best[:k.Size], true
 		}
-	}
+	})
 	slices.SortFunc(best, better)
 	best = best[:min(len(best), k.Size)]
 	for _, b := range best {

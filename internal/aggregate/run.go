@@ -176,7 +176,12 @@ func (s *state) newNode(p *plan) node {
 		common.e = s.entries[p.depth]
 	}
 	switch k := p.Of.(type) {
-	case Terms, Histogram, Calendar, Cardinality:
+	case Cardinality:
+		if p.depth == 0 && p.field.hasMany() {
+			return newDistinctNode(common)
+		}
+		return newKeyNode(common)
+	case Terms, Histogram, Calendar:
 		return newKeyNode(common)
 	case Ranges, Filters, Missing:
 		return newSetNode(common)

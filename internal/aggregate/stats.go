@@ -39,15 +39,26 @@ func (n *statsNode) collect(in *input) error {
 		return nil
 	}
 	m := &n.nums.segments[n.state.segment]
-	if _, some := n.column.Zone(in.tile); !some || !m.some {
+	zone, some := n.column.Zone(in.tile)
+	if !some || !m.some {
 		return nil
+	}
+	kind := n.column.Kind()
+	small := kind == columns.Int && isSmall(zone.Least) && isSmall(zone.Greatest)
+	if small && in.set != nil {
+		sum, ok, err := n.column.Sum(in.tile, in.whole())
+		if ok {
+			n.addSum(in.owner, zone.Least, &sum)
+		}
+		if ok || err != nil {
+			return err
+		}
 	}
 	e := n.e
 	if err := n.reader.join(in, e); err != nil {
 		return err
 	}
-	kind := n.column.Kind()
-	if zone, _ := n.column.Zone(in.tile); kind == columns.Int && in.set != nil && len(e.keys) > 0 && isSmall(zone.Least) && isSmall(zone.Greatest) {
+	if small && in.set != nil && len(e.keys) > 0 {
 		n.addSmall(in.owner, e.keys)
 		return nil
 	}
@@ -77,10 +88,29 @@ func (n *statsNode) collect(in *input) error {
 	return nil
 }
 
-// isSmall reports whether the key of an integer is one of those whose squares can be added many times.
+// isSmall reports whether the key of an integer is one of those whose squares can be added once for each
+// document of a tile.
 func isSmall(key uint64) bool {
 	i := columns.KeyInt(key)
-	return -1<<24 < i && i < 1<<24
+	return -1<<25 < i && i < 1<<25
+}
+
+// addSum adds the sum of small integers of one owner, as distances from that of a key. All is computed
+// modulo 1<<64, which the sums are far below.
+func (n *statsNode) addSum(owner uint32, from uint64, of *columns.Sum) {
+	if of.Values == 0 {
+		return
+	}
+	n.measures = grow(n.measures, owner)
+	s := &n.measures[owner]
+	if s.n == 0 {
+		s.least, s.most = of.Least, of.Greatest
+	}
+	s.n += int64(of.Values)
+	s.least, s.most = min(s.least, of.Least), max(s.most, of.Greatest)
+	values, base := uint64(of.Values), uint64(columns.KeyInt(from))
+	sum := values*base + of.Distances
+	s.total.addSums(int64(sum), values*base*base+2*base*of.Distances+of.Squares)
 }
 
 // addSmall adds small integers of one owner, of which sums of some are kept in 64 bits.
