@@ -225,13 +225,13 @@ func (c *Column) Sum(tile int, set *[64]uint64) (s Sum, ok bool, err error) {
 	if s.Values = len(numbers); s.Values == 0 {
 		return s, true, nil
 	}
-	least, greatest := numbers[0], numbers[0]
-	for _, q := range numbers {
-		least, greatest = min(least, q), max(greatest, q)
-		s.Distances += uint64(q)
-		s.Squares += uint64(q) * uint64(q)
+	lanes := sum32(numbers)
+	least, greatest := uint64(slices.Min(lanes.least[:])), uint64(slices.Max(lanes.greatest[:]))
+	s.Least, s.Greatest = t.least+least*t.divisor, t.least+greatest*t.divisor
+	for i := range lanes.sum {
+		s.Distances += lanes.sum[i]
+		s.Squares += lanes.squares[i]
 	}
-	s.Least, s.Greatest = t.least+uint64(least)*t.divisor, t.least+uint64(greatest)*t.divisor
 	s.Distances *= t.divisor
 	s.Squares *= t.divisor * t.divisor
 	return s, true, nil

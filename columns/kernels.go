@@ -13,6 +13,7 @@ import (
 //	unpack32     packed numbers, as 32 bits
 //	gatherKeys   keys of the packed quotients at some places
 //	gather32     packed numbers at some places, as 32 bits
+//	sum32        sums of numbers and of their squares
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents
 //	docsOf       bits of documents to their numbers
@@ -66,6 +67,27 @@ func gather32Portable(dst []uint32, b []byte, places []uint16, width int) {
 	for i, at := range places {
 		dst[i] = uint32(packedAt(b, int(at), width))
 	}
+}
+
+// sums32 are numbers of 32 bits as sum32 adds them: in lanes. A lane of least without a number has all bits
+// set.
+type sums32 struct {
+	sum, squares    [4]uint64
+	least, greatest [8]uint32
+}
+
+// noLeast is sums32.least of no number.
+var noLeast = [8]uint32{1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1}
+
+// sum32Portable adds to the first lanes.
+func (s *sums32) sum32Portable(numbers []uint32) {
+	least, greatest := s.least[0], s.greatest[0]
+	for _, v := range numbers {
+		least, greatest = min(least, v), max(greatest, v)
+		s.sum[0] += uint64(v)
+		s.squares[0] += uint64(v) * uint64(v)
+	}
+	s.least[0], s.greatest[0] = least, greatest
 }
 
 // depositPortable is deposit in Go.

@@ -108,6 +108,19 @@ func gather32(dst []uint32, b []byte, places []uint16, width int) {
 	gather32Portable(dst[16*steps:], b, places[16*steps:], width)
 }
 
+// sum32 adds numbers to none.
+func sum32(numbers []uint32) (s sums32) {
+	steps := len(numbers) / 8
+	if steps == 0 || !useAVX2 && !useAVX512 {
+		s.least = noLeast
+		s.sum32Portable(numbers)
+		return s
+	}
+	sumAVX2(&s.sum[0], unsafe.SliceData(numbers), steps)
+	s.sum32Portable(numbers[8*steps:])
+	return s
+}
+
 // deposit moves the bits of set, one for each document that has a value, to those documents.
 func deposit(set, has *[tileWords]uint64, docs int) {
 	if useAVX2 || useAVX512 {
@@ -172,6 +185,11 @@ func gather32AVX512(dst *uint32, b *byte, places *uint16, steps, width int)
 
 //go:noescape
 func gather32AVX2(dst *uint32, b *byte, places *uint16, steps, width int)
+
+// sumAVX2 writes a whole sums32.
+//
+//go:noescape
+func sumAVX2(into *uint64, numbers *uint32, steps int)
 
 //go:noescape
 func depositBMI2(set, has *[64]uint64, docs int)

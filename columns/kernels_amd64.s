@@ -3741,6 +3741,40 @@ step:
 	VZEROUPPER
 	RET
 
+// func sumAVX2(into *uint64, numbers *uint32, steps int)
+// Requires: AVX, AVX2
+TEXT ·sumAVX2(SB), NOSPLIT, $0-24
+	MOVQ     into+0(FP), AX
+	MOVQ     numbers+8(FP), CX
+	MOVQ     steps+16(FP), DX
+	VPXOR    Y0, Y0, Y0
+	VPXOR    Y1, Y1, Y1
+	VPXOR    Y3, Y3, Y3
+	VPCMPEQD Y2, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y4
+
+step:
+	VMOVDQU  (CX), Y5
+	VPMINUD  Y5, Y2, Y2
+	VPMAXUD  Y5, Y3, Y3
+	VPSRLQ   $0x20, Y5, Y6
+	VPADDQ   Y6, Y0, Y0
+	VPMULUDQ Y5, Y5, Y7
+	VPADDQ   Y7, Y1, Y1
+	VPMULUDQ Y6, Y6, Y7
+	VPADDQ   Y7, Y1, Y1
+	VPAND    Y4, Y5, Y5
+	VPADDQ   Y5, Y0, Y0
+	ADDQ     $0x20, CX
+	DECQ     DX
+	JNZ      step
+	VMOVDQU  Y0, (AX)
+	VMOVDQU  Y1, 32(AX)
+	VMOVDQU  Y2, 64(AX)
+	VMOVDQU  Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func depositBMI2(set *[64]uint64, has *[64]uint64, docs int)
 // Requires: BMI2, CMOV, POPCNT
 TEXT ·depositBMI2(SB), NOSPLIT, $0-24

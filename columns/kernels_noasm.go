@@ -20,6 +20,12 @@ func gather32(dst []uint32, b []byte, places []uint16, width int) {
 	gather32Portable(dst[:len(places)], b, places, width)
 }
 
+func sum32(numbers []uint32) (s sums32) {
+	s.least = noLeast
+	s.sum32Portable(numbers)
+	return s
+}
+
 func deposit(set, has *[tileWords]uint64, _ int) { depositPortable(set, has) }
 
 func anyOf(set *[tileWords]uint64, found, ends []uint64) { anyPortable(set, found, ends) }

@@ -19,6 +19,7 @@ func main() {
 	gatherAVX2()
 	gather32AVX512()
 	gather32AVX2()
+	sumAVX2()
 	depositBMI2()
 	anyBMI2()
 	docsAVX2()
