@@ -2,9 +2,10 @@
 // columns: how many there are of each value, in each interval or month, and what their numbers come
 // to. Aggregations nest: each bucket of documents has aggregations of its own.
 //
-// [Run] gets segments with sets of documents, and trees of aggregations ([Spec]). Goroutines take
-// ranges of tiles. Each keeps a state for the segment at hand: a tree of nodes like that of the
-// specifications. At the end of a segment, it merges that into the state of the whole run.
+// A [Run] has segments and trees of aggregations ([Spec]). Each goroutine that finds matches adds them
+// to a [Collector] of its own, tile by tile. That keeps a state for the segment at hand: a tree of nodes
+// like that of the specifications. At the end of a segment, it merges that into the state of the whole
+// run.
 //
 //   - A bucket is a number, from 0 on, within one node of one state. The buckets of a node are the
 //     owners of what its subordinate nodes keep. Root nodes have one owner, 0.
