@@ -19,7 +19,7 @@ func TestImports(t *testing.T) {
 		"analysis":             {"internal/impl"},
 		"analysis/bleve":       {"analysis", "analysis/lang"},
 		"analysis/lang":        {"analysis"},
-		"columns":              {"internal/corrupt", "internal/impl"},
+		"columns":              {"internal/corrupt", "internal/geo", "internal/impl"},
 		"postings":             {"internal/corrupt", "internal/impl"},
 		"proximity":            {},
 		"blockmax":             {"postings", "proximity"}, // for the list of a Term, and for a Node
@@ -39,7 +39,7 @@ func TestImports(t *testing.T) {
 		"internal/datemath":    {},
 		"internal/dictionary":  {},
 		"internal/language":    {},
-		"internal/document":    {"analysis", "columns", "internal/corrupt", "internal/format", "segment"},
+		"internal/document":    {"analysis", "columns", "internal/corrupt", "internal/format", "internal/geo", "segment"},
 		"internal/format":      {"internal/corrupt"},
 		"internal/formats":     {"internal/format", "internal/hook"},
 		"internal/geo":         {},

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -22,6 +23,7 @@ type Builder struct {
 	kept    [][]byte
 	keys    uint64 // limit of keys
 	begun   bool   // a document was added
+	places  bool   // some value may be a place
 	err     error
 }
 
@@ -34,6 +36,8 @@ func NewBuilder(kind Kind, emit func(part uint32, data []byte) error) *Builder {
 		b.keys = 1
 	case Terms:
 		b.terms = newDictionaryBuilder(b.give)
+	case Place:
+		b.places = true
 	}
 	return b
 }
@@ -56,11 +60,15 @@ func (b *Builder) Term(term []byte) error {
 	if b.terms == nil || b.begun {
 		panic("BUG: columns: a term for a column of kind " + b.kind.String() + ", or behind documents")
 	}
+	b.places = b.places || bytes.HasPrefix(term, []byte(placePrefix))
 	if b.err == nil {
 		b.err = b.terms.add(term)
 	}
 	return b.err
 }
+
+// HasPlaces reports whether the column has places, or terms of places: readers must know these.
+func (b *Builder) HasPlaces() bool { return b.places && len(b.tiles) > 0 }
 
 // begin ends the dictionary.
 func (b *Builder) begin() {

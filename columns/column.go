@@ -214,8 +214,8 @@ func (d *directory) index(t *tile) int {
 }
 
 // Keys returns the keys lo..hi of the values in an interval; ok is false when it has none. An open
-// end, when the other is not, extends over values like the other end: numbers, instants, booleans or
-// strings.
+// end, when the other is not, extends over values like the other end: numbers, instants, booleans, places
+// or strings.
 func (c *Column) Keys(from, to Bound) (lo, hi uint64, ok bool, err error) {
 	if from.Open && to.Open {
 		return 0, ^uint64(0), true, nil
@@ -247,7 +247,7 @@ func (c *Column) Keys(from, to Bound) (lo, hi uint64, ok bool, err error) {
 
 // firstOf returns the lower end of a class.
 func firstOf(c class) Value {
-	return Value{Kind: Terms, Term: [...]string{boolPrefix, numberPrefix, timePrefix, stringPrefix}[c]}
+	return Value{Kind: Terms, Term: [...]string{boolPrefix, numberPrefix, placePrefix, timePrefix, stringPrefix}[c]}
 }
 
 // seek returns the least key whose value is not below v, or, with above, is above v; past is true

@@ -233,7 +233,7 @@ func parseDirectory(data []byte) (*directory, error) {
 		r.fail("version %d of a column, this build reads %d to %d", r.version, firstVersion, version)
 	}
 	d := &directory{kind: Kind(r.byte())}
-	if r.err == nil && (d.kind < Int || d.kind > Terms) {
+	if r.err == nil && (d.kind < Int || d.kind > Place) {
 		r.fail("kind %d of a column", d.kind)
 	}
 	d.docs = uint32(r.below(MaxDocs+1, "documents"))

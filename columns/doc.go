@@ -22,8 +22,9 @@
 //	time   nanoseconds since 1970 UTC as an int64, with the sign bit flipped
 //	bool   0 or 1
 //	terms  the ordinal of a term in the dictionary of the column
+//	place  the Morton code of a point (see package geo)
 //
-// Kinds are numbered 1 to 6. A column has one kind, which holds all its values exactly. So a column
+// Kinds are numbered 1 to 7. A column has one kind, which holds all its values exactly. So a column
 // of integers and fractions is float when each of its integers is a float64, and else terms.
 //
 // # Terms
@@ -35,6 +36,7 @@
 //	00 'b'  0 or 1
 //	00 'n'  the float key of the greatest float64 that is not above the number (8 bytes); when the
 //	        number is above that, by how much (2 bytes)
+//	00 'p'  the key of a point (8 bytes)
 //	00 't'  seconds since 1970 UTC with the sign bit flipped (8 bytes), nanoseconds (4 bytes)
 //
 // All integers of 64 bits and all float64 thus have one order. For example, 1<<53 + 1 is not a

@@ -15,13 +15,14 @@ const (
 	Time                  // nanoseconds since 1970 UTC as an int64, with the sign bit flipped
 	Bool                  // 0 or 1
 	Terms                 // ordinals of the terms of the column's dictionary
+	Place                 // keys of points, as geo.Key makes them
 )
 
 func (k Kind) String() string {
-	if k < Int || k > Terms {
+	if k < Int || k > Place {
 		return "unknown"
 	}
-	return [...]string{"int", "uint", "float", "time", "bool", "terms"}[k-Int]
+	return [...]string{"int", "uint", "float", "time", "bool", "terms", "place"}[k-Int]
 }
 
 const signBit = 1 << 63

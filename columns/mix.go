@@ -16,6 +16,7 @@ const (
 	anyInexact                   // an integer that is not a float64
 	anyBool
 	anyTime
+	anyPlace
 	anyTerm // a string, or an instant that kind Time cannot hold
 )
 
@@ -60,6 +61,8 @@ func (m *Mix) AddKey(kind Kind, key uint64) {
 		m.any |= anyBool
 	case Time:
 		m.any |= anyTime
+	case Place:
+		m.any |= anyPlace
 	}
 }
 
@@ -77,7 +80,7 @@ func (m *Mix) addInt(i int64) {
 }
 
 // Kind returns the kind: Int for integers, Uint if some are above int64 and none is negative, Float
-// for numbers that are all float64, Bool and Time. All else, and no value at all, is Terms.
+// for numbers that are all float64, Bool, Time and Place. All else, and no value at all, is Terms.
 func (m *Mix) Kind() Kind {
 	switch m.any {
 	case anyInt, anyInt | anyInexact:
@@ -86,8 +89,10 @@ func (m *Mix) Kind() Kind {
 		return Bool
 	case anyTime:
 		return Time
+	case anyPlace:
+		return Place
 	}
-	if m.any == 0 || m.any&(anyBool|anyTime|anyTerm) != 0 {
+	if m.any == 0 || m.any&(anyBool|anyTime|anyPlace|anyTerm) != 0 {
 		return Terms
 	}
 	if m.any&anyFloat == 0 && (m.any&anyInt == 0 || m.least >= 0) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // A Value is a value of any column, outside of its column: a bound of a range, a key of a sort.
@@ -38,6 +39,9 @@ func OfTime(t time.Time) Value {
 	return Value{Kind: Terms, Term: string(appendTime(nil, t))}
 }
 
+// OfPlace returns a point, which geo.Point.Check accepts.
+func OfPlace(p geo.Point) Value { return Value{Kind: Place, Key: geo.Key(p)} }
+
 // OfString returns a string, such as a keyword.
 func OfString(s string) Value {
 	if s == "" || s[0] == 0 {
@@ -51,6 +55,7 @@ func OfString(s string) Value {
 const (
 	boolPrefix   = "\x00b"
 	numberPrefix = "\x00n"
+	placePrefix  = "\x00p"
 	timePrefix   = "\x00t"
 	stringPrefix = "\x00\xff"
 )
@@ -65,6 +70,8 @@ func (v Value) AppendTerm(dst []byte) []byte {
 		return append(append(dst, boolPrefix...), byte(v.Key))
 	case Time:
 		return appendTime(dst, KeyTime(v.Key))
+	case Place:
+		return binary.BigEndian.AppendUint64(append(dst, placePrefix...), v.Key)
 	}
 	floor, rest := v.number()
 	dst = binary.BigEndian.AppendUint64(append(dst, numberPrefix...), floor)
@@ -141,6 +148,8 @@ func ParseTerm(term []byte) (Value, error) {
 		if v, ok := fromNumber(binary.BigEndian.Uint64(term[2:]), more); ok && (more > 0) == (len(rest) == 10) {
 			return v, nil
 		}
+	case class == placePrefix && len(rest) == 8:
+		return Value{Kind: Place, Key: binary.BigEndian.Uint64(term[2:])}, nil
 	case class == timePrefix && len(rest) == 12 && binary.BigEndian.Uint32(term[10:]) < 1e9:
 		return OfTime(termTime(rest)), nil
 	case class == stringPrefix && (rest == "" || rest[0] == 0):
@@ -154,7 +163,8 @@ func termTime(rest string) time.Time {
 	return time.Unix(sec, int64(binary.BigEndian.Uint32([]byte(rest[8:])))).UTC()
 }
 
-// Any returns the value as int64, uint64, float64, bool, string, or time.Time in UTC.
+// Any returns the value as int64, uint64, float64, bool, string, geo.Point (as geo.Shortest returns it)
+// or time.Time in UTC.
 func (v Value) Any() any {
 	switch v.Kind {
 	case Int:
@@ -167,6 +177,8 @@ func (v Value) Any() any {
 		return v.Key != 0
 	case Time:
 		return KeyTime(v.Key)
+	case Place:
+		return geo.Shortest(v.Key)
 	}
 	if len(v.Term) == 14 && strings.HasPrefix(v.Term, timePrefix) {
 		return termTime(v.Term[2:])
@@ -214,6 +226,7 @@ type class uint8
 const (
 	bools class = iota
 	numbers
+	places
 	times
 	strs
 )
@@ -222,6 +235,8 @@ func classOf(k Kind) class {
 	switch k {
 	case Bool:
 		return bools
+	case Place:
+		return places
 	case Time:
 		return times
 	case Terms:
@@ -234,7 +249,7 @@ func (v Value) class() class {
 	if v.Kind != Terms {
 		return classOf(v.Kind)
 	}
-	for c, prefix := range [...]string{bools: boolPrefix, numbers: numberPrefix, times: timePrefix} {
+	for c, prefix := range [...]string{bools: boolPrefix, numbers: numberPrefix, places: placePrefix, times: timePrefix} {
 		if strings.HasPrefix(v.Term, prefix) {
 			return class(c)
 		}
@@ -243,7 +258,7 @@ func (v Value) class() class {
 }
 
 // Compare returns -1, 0 or +1, as a is before, equal to or after b. Booleans come first, then
-// numbers in one exact order, instants and strings. Numbers of different kinds may be equal.
+// numbers in one exact order, places, instants and strings. Numbers of different kinds may be equal.
 func Compare(a, b Value) int {
 	if a.Kind == b.Kind {
 		if a.Kind == Terms {

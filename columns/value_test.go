@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // special are the numbers at which representations change.
@@ -36,11 +38,12 @@ func others() []Value {
 	return []Value{OfBool(false), OfBool(true), OfTime(at), OfTime(at.Add(1)), OfTime(time.Time{}), OfTime(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)),
 		OfTime(time.Unix(0, math.MaxInt64)), OfTime(time.Unix(0, math.MinInt64)), OfTime(time.Unix(0, math.MaxInt64).Add(1)),
 		OfTime(time.Unix(0, math.MinInt64).Add(-1)), OfTime(time.Unix(0, -1)),
+		OfPlace(geo.Point{}), OfPlace(geo.Point{Lat: -90, Lon: -180}), OfPlace(geo.Point{Lat: 90, Lon: 180}), OfPlace(geo.Point{Lat: 52.52, Lon: 13.405}),
 		OfString(""), OfString("\x00"), OfString("\x00n"), OfString("\x00\xff"), OfString("\x01"), OfString("a"), OfString("ab"), OfString("\xff\xff")}
 }
 
-// compareExact is the slow twin of Compare: booleans, numbers by arbitrary precision, instants,
-// strings.
+// compareExact is the slow twin of Compare: booleans, numbers by arbitrary precision, places,
+// instants, strings.
 func compareExact(a, b Value) int {
 	x, y := a.Any(), b.Any()
 	rank := func(v any) int {
@@ -49,10 +52,12 @@ func compareExact(a, b Value) int {
 			return 0
 		case int64, uint64, float64:
 			return 1
-		case time.Time:
+		case geo.Point:
 			return 2
+		case time.Time:
+			return 3
 		}
-		return 3
+		return 4
 	}
 	if rank(x) != rank(y) {
 		return cmp.Compare(rank(x), rank(y))
@@ -60,6 +65,8 @@ func compareExact(a, b Value) int {
 	switch x := x.(type) {
 	case bool:
 		return cmp.Compare(BoolKey(x), BoolKey(y.(bool)))
+	case geo.Point:
+		return cmp.Compare(geo.Key(x), geo.Key(y.(geo.Point)))
 	case time.Time:
 		return x.Compare(y.(time.Time))
 	case string:
@@ -149,6 +156,8 @@ func TestAny(t *testing.T) {
 	}{
 		{OfInt(-5), int64(-5)}, {OfUint(math.MaxUint64), uint64(math.MaxUint64)}, {OfFloat(0.5), 0.5}, {OfBool(true), true},
 		{OfTime(at), at}, {OfTime(time.Unix(5, 6)), time.Unix(5, 6).UTC()}, {OfString(""), ""}, {OfString("\x00b"), "\x00b"}, {OfString("x"), "x"},
+		{OfPlace(geo.Point{Lat: 52.52, Lon: 13.405}), geo.Point{Lat: 52.52, Lon: 13.405}},
+		{Value{Kind: Terms, Term: string(OfPlace(geo.Point{Lat: 1, Lon: -2}).AppendTerm(nil))}, geo.Point{Lat: 1, Lon: -2}},
 		{Value{Kind: Terms, Term: string(OfInt(7).AppendTerm(nil))}, int64(7)},
 		{Value{Kind: Terms, Term: string(OfFloat(1 << 63).AppendTerm(nil))}, uint64(1 << 63)},
 		{Value{Kind: Terms, Term: string(OfFloat(7.5).AppendTerm(nil))}, 7.5},
@@ -166,7 +175,7 @@ func TestAny(t *testing.T) {
 func TestParseTerm(t *testing.T) {
 	for _, bad := range []string{"", "\x00", "\x00x", "\x00b", "\x00b\x02", "\x00b\x00\x00", "\x00n1234567", "\x00n\x00\x00\x00\x00\x00\x00\x00\x00",
 		string(OfFloat(0.5).AppendTerm(nil)) + "\x00\x01", string(OfInt(5).AppendTerm(nil)) + "\x00\x00", string(OfInt(5).AppendTerm(nil)) + "\x00\x01",
-		"\x00t12345678\xff\xff\xff\xff", "\x00t1", "\x00\xffa"} {
+		"\x00t12345678\xff\xff\xff\xff", "\x00t1", "\x00p1234567", "\x00p123456789", "\x00\xffa"} {
 		if v, err := ParseTerm([]byte(bad)); err == nil {
 			t.Errorf("%q gives %v", bad, v.Any())
 		}
@@ -193,7 +202,7 @@ func TestMix(t *testing.T) {
 			m.Add(values[i])
 		}
 		want := Terms
-		for _, kind := range []Kind{Int, Uint, Float, Time, Bool} {
+		for _, kind := range []Kind{Int, Uint, Float, Time, Bool, Place} {
 			if len(values) > 0 && !slices.ContainsFunc(values, func(v Value) bool { _, ok := v.In(kind); return !ok }) {
 				want = kind
 				break
@@ -217,7 +226,7 @@ func TestMix(t *testing.T) {
 			}
 		}
 	}
-	for kind := Int; kind <= Terms; kind++ {
+	for kind := Int; kind <= Place; kind++ {
 		if kinds[kind] == 0 {
 			t.Errorf("no set of values had kind %s", kind)
 		}
@@ -228,7 +237,7 @@ func TestMix(t *testing.T) {
 func TestKeys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	all := append(special(), others()...)
-	for kind := Int; kind <= Terms; kind++ {
+	for kind := Int; kind <= Place; kind++ {
 		var values []Value
 		for _, v := range all {
 			if _, ok := v.In(kind); ok || kind == Terms {

@@ -54,7 +54,7 @@ func (m *merger) writeBulkValues(v *bulkView) error {
 		if err != nil {
 			return err
 		}
-		w.end()
+		w.end(e.builder)
 	}
 	return nil
 }

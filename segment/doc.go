@@ -86,7 +86,7 @@
 //
 // Segments with columns of values have the required feature columnsFeature, which says of which fields.
 // Package columns specifies their parts. One of them may be VersionColumn; then the segment has the
-// required feature versionsFeature.
+// required feature versionsFeature. If any value is a place, it has the required feature geoFeature.
 //
 // A codec, a block encoding, an order or a flag that older builds lack gets a required
 // feature. Keys that older builds can ignore get an optional one.

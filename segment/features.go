@@ -34,7 +34,7 @@ const featureRequired = 1
 // meta.
 var knownFeatures = map[string]bool{
 	wholeNorms: true, smallPlaces: true, normSums: true, pairsApart: true, plainPlaces: true, codedDocs: true, positionsFeature: true,
-	pairsFeature: true, columnsFeature: true, versionsFeature: true,
+	pairsFeature: true, columnsFeature: true, versionsFeature: true, geoFeature: true,
 }
 
 // release is what a segment records as its writer. Tests that compare bytes replace it.

@@ -162,6 +162,7 @@ type merger struct {
 	lists    uint32       // long lists written so far
 	values   func() error // writes the columns of values
 	columns  []string     // of values, written so far; a column's number is its index
+	geo      bool         // some column has points of the Earth
 	pages    positionPages
 	stored   bool     // at least one document has stored bytes
 	coded    bool     // these are coded

@@ -68,7 +68,7 @@ func (c *columnMerger) merge(name string) error {
 	if err != nil {
 		return err
 	}
-	w.end()
+	w.end(c.builder)
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (c *columnMerger) choose() error {
 			same, kind = same && (kind == 0 || kind == col.Kind()), col.Kind()
 		}
 	}
-	if same && (kind == columns.Int || kind == columns.Bool || kind == columns.Time) {
+	if same && (kind == columns.Int || kind == columns.Bool || kind == columns.Time || kind == columns.Place) {
 		c.kind = kind // as is any part of it
 		return nil
 	}

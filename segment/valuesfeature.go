@@ -21,6 +21,10 @@ import (
 // of kind 85: its dictionary, then its values, then its directory. They are sealed values.
 const columnsFeature = "columns"
 
+// geoFeature is the required feature of a segment with a column that has points of the Earth, which
+// earlier builds cannot read. It has no data.
+const geoFeature = "geo points"
+
 // A columnWriter writes the parts of one column.
 type columnWriter struct {
 	m     *merger
@@ -37,10 +41,11 @@ func (w *columnWriter) emit(part uint32, data []byte) error {
 	return w.m.seal(valuesKey(uint32(len(w.m.columns)), part), func(dst []byte) []byte { return append(dst, data...) })
 }
 
-// end ends the column. One without values has no part, and is none.
-func (w *columnWriter) end() {
+// end ends the column, which a builder has finished. One without values has no part, and is none.
+func (w *columnWriter) end(b *columns.Builder) {
 	if w.parts > 0 {
 		w.m.columns = append(w.m.columns, w.name)
+		w.m.geo = w.m.geo || b.HasPlaces()
 	}
 }
 
@@ -56,6 +61,9 @@ func (m *merger) columnFeature(features []feature) []feature {
 		} else {
 			data = appendText(append(data, 0), name)
 		}
+	}
+	if m.geo {
+		features = append(features, feature{name: geoFeature, required: true})
 	}
 	return append(features, feature{name: columnsFeature, required: true, kinds: []Kind{kindValues}, data: data})
 }

@@ -60,6 +60,8 @@ func (s *Schema) keepsColumn(f Field, known bool) bool {
 		return f.Column == ColumnStored
 	case known && f.NoIndex, !known && s.Dynamic != DynamicIndex:
 		return false
+	case known && f.Type == PlaceField: // which has nothing else
+		return true
 	}
 	return s.Columns == ColumnStored
 }
@@ -122,6 +124,8 @@ func (v *Value) Column() columns.Value {
 		return columns.OfBool(v.num != 0)
 	case kindTime:
 		return columns.OfTime(v.time())
+	case KindPlace:
+		return columns.OfPlace(v.Point())
 	}
 	return columns.OfString(v.Str)
 }

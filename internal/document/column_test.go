@@ -46,7 +46,7 @@ func TestColumnsRefused(t *testing.T) {
 		schema *Schema
 		want   string
 	}{
-		{&Schema{Fields: map[string]Field{"t": {Column: ColumnStored}}}, `Schema.Fields["t"]: a column goes with a keyword, number, date or bool field, this one is text`},
+		{&Schema{Fields: map[string]Field{"t": {Column: ColumnStored}}}, `Schema.Fields["t"]: a column goes with a keyword, number, date, bool or place field, this one is text`},
 		{&Schema{Fields: map[string]Field{"n": {Type: NumberField, Column: 3}}}, `Schema.Fields["n"]: unknown column 3`},
 		{&Schema{Columns: 3}, "Schema.Columns: unknown value 3"},
 		{&Schema{Fields: map[string]Field{"t": {Column: ColumnNone}}}, ""},

@@ -175,11 +175,25 @@ func (s *Schema) CheckTerm(name string, term []byte, wider *Schema) error {
 	return nil
 }
 
-// CheckValue is CheckWords and CheckTerm for a value in the log.
+// CheckPlace reports whether a field that has places in documents may be declared as in a wider
+// schema.
+func (s *Schema) CheckPlace(name string, wider *Schema) error {
+	if f := wider.Fields[name]; f.Type != PlaceField || !wider.HasColumn(name) {
+		return declaredOtherwise(name, "as places", f)
+	}
+	return nil
+}
+
+// CheckValue is CheckWords, CheckTerm and CheckPlace for a value in the log.
 func (s *Schema) CheckValue(v *Value, wider *Schema) error {
 	switch {
 	case v.rules&ruleNoIndex != 0:
 		return nil
+	case v.Kind == KindPlace:
+		if !s.HasColumn(v.Name) {
+			return nil
+		}
+		return s.CheckPlace(v.Name, wider)
 	case v.Kind == KindText && v.rules&ruleKeyword == 0:
 		return s.CheckWords(v.Name, wider)
 	}

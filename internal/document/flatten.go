@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // maxDepth bounds the nesting of a document, so that a cyclic one ends in an error.
@@ -20,7 +22,7 @@ const maxDepth = 32
 
 // Flatten turns a document into field values. It accepts maps with string keys, structs, and
 // pointers to them. They may contain strings, byte slices (as text), booleans, numbers,
-// json.Number, time.Time, slices and arrays of these (several values of one field), and further
+// json.Number, time.Time, geo.Point, slices and arrays of these (several values of one field), and further
 // maps and structs (fields named outer.inner). Nil values are left out. Map entries are taken in
 // the order of their names.
 //
@@ -62,7 +64,7 @@ func (f *Flattener) Flatten(doc any) error {
 	switch {
 	case !v.IsValid():
 		return errors.New("the document is nil")
-	case v.Kind() == reflect.Map, v.Kind() == reflect.Struct && v.Type() != timeType:
+	case v.Kind() == reflect.Map, v.Kind() == reflect.Struct && !isValue(v.Type()):
 		f.add("", v, 0)
 	default:
 		return fmt.Errorf("a document is a map or a struct, not %s", v.Type())
@@ -72,9 +74,13 @@ func (f *Flattener) Flatten(doc any) error {
 
 var (
 	timeType      = reflect.TypeFor[time.Time]()
+	pointType     = reflect.TypeFor[geo.Point]()
 	numberType    = reflect.TypeFor[json.Number]()
 	marshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
+
+// isValue reports whether a struct is a value, not an object.
+func isValue(t reflect.Type) bool { return t == timeType || t == pointType }
 
 // A Flattener is Flatten for a series of documents, or for one whose values come one by one.
 type Flattener struct {
@@ -250,8 +256,12 @@ func (f *Flattener) addMap(name string, v reflect.Value, depth int) {
 }
 
 func (f *Flattener) addStruct(name string, v reflect.Value, depth int) {
-	if v.Type() == timeType {
+	switch v.Type() {
+	case timeType:
 		f.Put(Time(name, v.Interface().(time.Time)))
+		return
+	case pointType:
+		f.addPlace(name, v.Interface().(geo.Point))
 		return
 	}
 	fields := fieldsOf(v.Type())
@@ -338,7 +348,7 @@ func documentField(sf reflect.StructField) (name string, items []string, ok bool
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	isStruct := sf.Anonymous && t.Kind() == reflect.Struct && t != timeType
+	isStruct := sf.Anonymous && t.Kind() == reflect.Struct && !isValue(t)
 	switch {
 	case tag[0] == "-":
 		return "", nil, false
@@ -410,8 +420,9 @@ func addField(fields map[string]any, v Value) {
 //		Seen  time.Time `riffle:"seen"`
 //	}
 //
-// The first item is the field's name; then, in any order, keyword, noindex, nostore and
-// analyzer=NAME. The type follows from the Go type. Fields of nested structs get dotted names and
+// The first item is the field's name; then, in any order, keyword, place, noindex, nostore and
+// analyzer=NAME. The type follows from the Go type; place makes a place of a struct with Lat and Lon
+// named lat and lon, a pair of a longitude and a latitude, or a string. Fields of nested structs get dotted names and
 // the rules of the struct; those of an embedded struct are fields of the outer one. Maps and
 // interfaces are left to Schema.Dynamic.
 //
@@ -422,7 +433,7 @@ func SchemaOf(doc any) (*Schema, error) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || t.Kind() != reflect.Struct || t == timeType {
+	if t == nil || t.Kind() != reflect.Struct || isValue(t) {
 		return nil, fmt.Errorf("riffle: SchemaOf takes a struct, not %T", doc)
 	}
 	s := &Schema{Fields: map[string]Field{}}
@@ -453,6 +464,7 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, outer rules, depth int
 		}
 		et := elementOf(sf.Type)
 		switch {
+		case r&rulePlace != 0: // whatever its type is, the values decide
 		case isDocument(et):
 			if analyzer != "" {
 				return fault(fmt.Errorf("tag item %q is not understood for a %s", "analyzer="+analyzer, et))
@@ -479,7 +491,7 @@ func (s *Schema) addStruct(prefix string, t reflect.Type, outer rules, depth int
 
 // isDocument reports whether values of a type are structs that become fields of their own.
 func isDocument(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != timeType && hasExported(t)
+	return t.Kind() == reflect.Struct && !isValue(t) && hasExported(t)
 }
 
 // elementOf returns the type of a field's single values. (A type such as []T that
@@ -501,6 +513,8 @@ func fieldOf(t reflect.Type, r, outer rules, analyzer string) (Field, error) {
 	switch k := t.Kind(); {
 	case t == timeType:
 		f.Type = DateField
+	case t == pointType, r&rulePlace != 0:
+		f.Type = PlaceField
 	case t == numberType:
 		f.Type = NumberField
 	case k == reflect.Bool:

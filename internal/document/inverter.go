@@ -22,6 +22,7 @@ type Inverter struct {
 	replay bool                         // documents were accepted earlier, perhaps under another Options.Rank
 	named  map[string]analysis.Analyzer // by name, resolved once
 	copies []string                     // names of the schema's indexed copies, in order
+	places []*placeField                // of the schema
 
 	finders map[string]*pairFinder // by field, made once; nil for one whose analyzer drops the words
 	pairs   *pairFinder            // of the current field, or nil
@@ -36,14 +37,15 @@ type Inverter struct {
 	analysed, terms bool                               // the field has text; it has exact terms
 	stored          []byte
 	exact           []byte
-	links           []link // of the values of the current document
+	links           []link  // of the values of the current document
+	read            []Value // the current document, with its places read
 }
 
 // NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds
 // analyzers by name. With replay, documents were accepted earlier and are accepted again, whatever
 // the current options.
 func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *Inverter {
-	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), replay: replay}
+	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), places: s.placeFields(), replay: replay}
 	iv.count = func(batch []analysis.Token) {
 		iv.length += uint64(len(batch))
 		for i := range batch {
@@ -83,6 +85,11 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 		}
 	}()
 	rank := uint16(0)
+	values, field, err := iv.readPlaces(values)
+	if err != nil {
+		iv.abandonPlaces()
+		return &Error{ID: strings.Clone(id), Field: ShortName(field), Err: err}
+	}
 	iv.stored = iv.stored[:0]
 	version := byte(1) // of the stored values
 	for i := range values {
@@ -134,6 +141,8 @@ func (iv *Inverter) checkValue(v *Value, f Field, known bool) error {
 		return errors.New("the schema has no such field and refuses others")
 	case !known && v.rules&ruleAnalyzer != 0 && iv.Schema.Dynamic == DynamicIndex && v.rules&ruleNoIndex == 0:
 		return errors.New("its tag names an analyzer, which holds for fields that the schema declares; SchemaOf makes a schema of tags")
+	case !known && v.rules&rulePlace != 0 && v.Kind != KindPlace && iv.Schema.Dynamic == DynamicIndex && v.rules&ruleNoIndex == 0:
+		return errors.New("its tag says place, which holds for fields that the schema declares; SchemaOf makes a schema of tags")
 	case !known:
 	case len(f.CopyFrom) > 0:
 		return errors.New("the field is a copy of others and cannot be set")
@@ -167,9 +176,9 @@ func (iv *Inverter) Stores(v *Value, f Field, known bool) bool {
 	return iv.Schema.Dynamic <= DynamicStore
 }
 
-// Indexes reports whether a value is indexed; known says whether the schema has its field.
+// Indexes reports whether a value has terms; known says whether the schema has its field.
 func (iv *Inverter) Indexes(v *Value, f Field, known bool) bool {
-	if v.rules&ruleNoIndex != 0 {
+	if v.rules&ruleNoIndex != 0 || v.Kind == KindPlace {
 		return false
 	}
 	if known {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // The JSON form of an operation keeps all that a log record does: kinds and rules of values.
@@ -16,12 +18,14 @@ import (
 //	{"delete": "moby", "if_version": 7}
 //
 // "if_version" is the condition of either kind (Operation.Conditional).
-// Names are flat ("author.name"), so that an object is always a value: a time, one with rules, or a text that
-// is not UTF-8, in base64 ({"bytes": "/w=="}). An id that is not UTF-8 is such an object, too.
+// Names are flat ("author.name"), so that an object is always a value: a time, a place
+// ({"place": {"lat": 52.52, "lon": 13.405}}), one with rules, or a text that is not UTF-8, in base64
+// ({"bytes": "/w=="}). An id that is not UTF-8 is such an object, too.
 
 type valueJSON struct {
 	Value   any        `json:"value,omitempty"`
 	Time    *time.Time `json:"time,omitempty"`
+	Place   *geo.Point `json:"place,omitempty"`
 	Bytes   *[]byte    `json:"bytes,omitempty"`
 	Keyword bool       `json:"keyword,omitempty"`
 	NoIndex bool       `json:"noindex,omitempty"`
@@ -87,6 +91,9 @@ func (v Value) json() any {
 	switch plain := v.any().(type) {
 	case time.Time:
 		j.Time = &plain
+		return j
+	case geo.Point:
+		j.Place = &plain
 		return j
 	case string:
 		if !utf8.ValidString(plain) {
@@ -197,8 +204,25 @@ func parseValue(data []byte) (Value, error) {
 		return Value{}, err
 	}
 	var v Value
+	forms := 0
+	for _, is := range [...]bool{j.Value != nil, j.Time != nil, j.Place != nil, j.Bytes != nil} {
+		if is {
+			forms++
+		}
+	}
 	switch {
-	case j.Value != nil && j.Time == nil && j.Bytes == nil:
+	case forms != 1:
+		return v, errors.New(`an object is a value with one of "value", "time", "place" and "bytes"`)
+	case j.Time != nil:
+		v = Time("", *j.Time)
+	case j.Place != nil:
+		if err := j.Place.Check(); err != nil {
+			return v, err
+		}
+		v = Place("", *j.Place)
+	case j.Bytes != nil:
+		v = Text("", string(*j.Bytes))
+	default:
 		var f Flattener
 		switch j.Value.(type) {
 		case string, bool, json.Number:
@@ -208,12 +232,6 @@ func parseValue(data []byte) (Value, error) {
 			return v, errors.New("a value is a text, a number or a boolean")
 		}
 		v = f.Values[0]
-	case j.Value == nil && j.Time != nil && j.Bytes == nil:
-		v = Time("", *j.Time)
-	case j.Value == nil && j.Time == nil && j.Bytes != nil:
-		v = Text("", string(*j.Bytes))
-	default:
-		return v, errors.New(`an object is a value with one of "value", "time" and "bytes"`)
 	}
 	for _, r := range [...]struct {
 		set  bool

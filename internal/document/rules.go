@@ -14,6 +14,7 @@ const (
 	ruleNoStore                    // not stored for retrieval
 	ruleKeyword                    // a text is one term
 	ruleAnalyzer                   // a text has an analyzer, which only a schema can name
+	rulePlace                      // a place in other forms than geo.Point, which only a schema can say
 
 	keptRules = ruleNoIndex | ruleNoStore | ruleKeyword // those that a log record keeps
 
@@ -28,6 +29,8 @@ func parseTag(items []string) (r rules, analyzer string, err error) {
 		case ok:
 			r |= ruleAnalyzer
 			analyzer = name
+		case item == "place":
+			r |= rulePlace
 		case item == "keyword":
 			r |= ruleKeyword
 		case item == "noindex":

@@ -22,9 +22,10 @@ const (
 	NumberField                   // an exact number: integers to 64 bits, or float64
 	DateField                     // a time, exact to the nanosecond
 	BoolField                     // true or false
+	PlaceField                    // a point of the Earth, in a column
 )
 
-var fieldTypeNames = [...]string{"text", "keyword", "number", "date", "bool"}
+var fieldTypeNames = [...]string{"text", "keyword", "number", "date", "bool", "place"}
 
 func (t FieldType) String() string {
 	if int(t) < len(fieldTypeNames) {
@@ -153,6 +154,7 @@ func ParseSchema(text []byte) (*Schema, error) {
 //	3   "positions"; without it none are stored
 //	4   "phrase_pairs"
 //	5   "column" of fields, "columns"; without these there are no columns
+//	6   the type "place"
 func ParseKept(text []byte) (*Schema, error) {
 	var kept struct {
 		Version uint64 `json:"version"`
@@ -182,7 +184,9 @@ func (s *Schema) Kept() []byte {
 		Schema
 	}{format.Schema.Newest, *s}
 	switch {
+	case s.mentionsPlaces():
 	case s.mentionsColumns():
+		kept.Version = 5
 	case s.mentionsPairs():
 		kept.Version = 4
 	case s.mentionsPositions():
@@ -305,7 +309,9 @@ func (s *Schema) Validate(lookup func(string) (analysis.Analyzer, error)) error 
 		case int(f.Column) >= len(columnNames):
 			fault(name, "unknown column %d", f.Column)
 		case f.Column == ColumnStored && f.Type == TextField:
-			fault(name, "a column goes with a keyword, number, date or bool field, this one is text")
+			fault(name, "a column goes with a keyword, number, date, bool or place field, this one is text")
+		case f.Column == ColumnNone && f.Type == PlaceField && !f.NoIndex:
+			fault(name, "a place is searched by its column; with no_index it needs none")
 		case len(f.CopyFrom) > 0 && f.Type != TextField:
 			fault(name, "copy_from makes a text field, this one is %s", f.Type)
 		}

@@ -18,7 +18,7 @@ type Value struct {
 	Name  string
 	Kind  valueKind
 	rules rules  // of the tag of a struct's field
-	Str   string // KindText: the text; kindTime: its sortable twelve bytes
+	Str   string // KindText: the text; kindTime: its sortable twelve bytes; KindPlace: see Place
 	num   uint64 // KindInt: two's complement; kindUint: above MaxInt64; kindFloat: IEEE 754 bits; kindBool: 0 or 1
 }
 
@@ -31,6 +31,7 @@ const (
 	kindFloat valueKind = 'f'
 	kindBool  valueKind = 'b'
 	kindTime  valueKind = 't'
+	KindPlace valueKind = 'p'
 )
 
 // Type returns the type of field that holds the value unchanged.
@@ -44,6 +45,8 @@ func (k valueKind) fieldType() FieldType {
 		return BoolField
 	case kindTime:
 		return DateField
+	case KindPlace:
+		return PlaceField
 	}
 	return NumberField
 }
@@ -102,7 +105,7 @@ func (v Value) float() (f float64, ok bool) {
 }
 
 // any returns the value in its public form: string, int64, uint64 (above the int64 numbers), float64,
-// bool or time.Time in UTC.
+// bool, geo.Point or time.Time in UTC.
 func (v Value) any() any {
 	switch v.Kind {
 	case KindInt:
@@ -115,12 +118,14 @@ func (v Value) any() any {
 		return v.num != 0
 	case kindTime:
 		return v.time()
+	case KindPlace:
+		return v.Point()
 	}
 	return v.Str
 }
 
-// AppendTerm appends the term under which a value other than analysed text is
-// indexed. Strings are their own bytes. The other kinds begin with a NUL and
+// AppendTerm appends the term under which a value other than analysed text, or a
+// place, is indexed. Strings are their own bytes. The other kinds begin with a NUL and
 // their kind, and sort as their values do:
 //
 //	00 'i' int64 with the sign bit flipped, big endian
@@ -159,13 +164,14 @@ func AppendTerm(dst []byte, v Value) []byte {
 //
 //	's' length (uvarint) and bytes      'i' zigzag varint     'b' 1 byte
 //	'f' 8 bytes, little endian          't' 12 bytes, as in the term
-//	'u' 8 bytes, little endian
+//	'u' 8 bytes, little endian          'p' latitude and longitude, as two 'f'
 //
 // From version 2 on all that follows a zero and the version (1 byte, below 0x20, which no kind is).
 // A document that has only what older builds know is written without.
 //
 // Version 2 has values with rules of their own. Their kind has its highest bit set, and the rules
-// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) follow it. Version 3 has 'u', too.
+// (1 byte: 1 not indexed, 2 not stored, 4 a keyword) follow it. Version 3 has 'u', too, and version
+// 4 'p'.
 func AppendValues(dst []byte, vals []Value) []byte {
 	version := byte(1)
 	for i := range vals {
@@ -180,15 +186,18 @@ func AppendValues(dst []byte, vals []Value) []byte {
 	return dst
 }
 
-// The versions of a document with rules, and of one with kindUint.
+// The versions of a document with rules, of one with kindUint, and of one with KindPlace.
 const (
 	valuesWithRules = 2
 	valuesWithUint  = 3
+	valuesWithPlace = 4
 )
 
 // version returns the version that a document needs to store the value with some rules.
 func (v *Value) version(r rules) byte {
 	switch {
+	case v.Kind == KindPlace:
+		return valuesWithPlace
 	case v.Kind == kindUint:
 		return valuesWithUint
 	case r&keptRules != 0:
@@ -216,7 +225,7 @@ func appendValue(dst []byte, v *Value, r rules) []byte {
 		dst = binary.LittleEndian.AppendUint64(dst, v.num)
 	case kindBool:
 		dst = append(dst, byte(v.num))
-	case kindTime:
+	case kindTime, KindPlace:
 		dst = append(dst, v.Str...)
 	}
 	return dst
@@ -312,6 +321,14 @@ func (r *byteReader) value(version byte) (v Value) {
 	case kindTime:
 		b := r.take(12)
 		v.Str = unsafe.String(unsafe.SliceData(b), len(b))
+	case KindPlace:
+		b := r.take(placeBytes)
+		v.Str = unsafe.String(unsafe.SliceData(b), len(b))
+		if version < valuesWithPlace {
+			r.fail("a place in a document of version %d", version)
+		} else if err := v.Point().Check(); err != nil && r.err == nil {
+			r.fail("a place: %v", err)
+		}
 	default:
 		r.fail("unknown value kind %#x", byte(v.Kind))
 	}

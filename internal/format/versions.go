@@ -12,11 +12,11 @@ var (
 	Sealed   = Range{What: "sealed value", Oldest: 1, Newest: 1}    // package store: values of keys that are not a segment's
 	LogFile  = Range{What: "log file", Oldest: 1, Newest: 1}        // package store/wal
 	Segment  = Range{What: "segment", Oldest: 4, Newest: 7}         // package segment
-	Schema   = Range{What: "schema", Oldest: 1, Newest: 5}          // the schema stored in an index
+	Schema   = Range{What: "schema", Oldest: 1, Newest: 6}          // the schema stored in an index
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options stored in it
 	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest stores about the index as a whole
 	Record   = Range{What: "log record", Oldest: 1, Newest: 2}      // the operations in a record of the log
-	Document = Range{What: "stored document", Oldest: 1, Newest: 3} // values in records and in segments
+	Document = Range{What: "stored document", Oldest: 1, Newest: 4} // values in records and in segments
 )
 
 // Written says which version of each format this build writes, one `format version` a line.

@@ -1,6 +1,8 @@
 package geo
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -55,8 +57,9 @@ func TestKey(t *testing.T) {
 		if again := Key(q); again != key {
 			t.Fatalf("%v has key %x, its point has %x", p, key, again)
 		}
-		if err := q.Check(); err != nil {
-			t.Fatal(err)
+		short := Shortest(key)
+		if err := errors.Join(q.Check(), short.Check()); err != nil || Key(short) != key {
+			t.Fatalf("%v: %v, shortest %v, %v", p, q, short, err)
 		}
 	}
 }
@@ -133,6 +136,22 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// TestShortest: what people write comes back.
+func TestShortest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, p := range []Point{{52.52, 13.405}, {0, 0}, {-33.8688197, 151.2092955}, {-90, -180}, {35.6762, 139.6503}} {
+		if got := Shortest(Key(p)); got != p {
+			t.Errorf("%v comes back as %v", p, got)
+		}
+	}
+	for range 10_000 {
+		p := Point{float64(rng.IntN(180e6)-90e6) / 1e6, float64(rng.IntN(360e6)-180e6) / 1e6}
+		if got := Shortest(Key(p)); got != p {
+			t.Fatalf("%v comes back as %v", p, got)
+		}
+	}
+}
+
 // TestBounds compares the bounds of cells with distances of their points: none is beyond, and in
 // small cells the bounds are near.
 func TestBounds(t *testing.T) {
@@ -196,5 +215,31 @@ func BenchmarkDistance(b *testing.B) {
 	}
 	if sum == 0 {
 		b.Fatal("no distance")
+	}
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]Point{
+		`"52.52,13.405"`: {52.52, 13.405}, `" -1.5 , +2"`: {-1.5, 2}, `[13.405, 52.52]`: {52.52, 13.405},
+		`{"lat": 52.52, "lon": 13.405}`: {52.52, 13.405}, `{"lng": -180, "lat": 90}`: {90, -180}, `"s"`: {22.5, 22.5},
+	} {
+		var p Point
+		if err := json.Unmarshal([]byte(text), &p); err != nil || p != want {
+			t.Errorf("%s is %v, %v, want %v", text, p, err, want)
+		}
+		var again Point
+		written, err := json.Marshal(p)
+		if err = errors.Join(err, json.Unmarshal(written, &again)); err != nil || again != p {
+			t.Errorf("%v is written as %s, and read as %v, %v", p, written, again, err)
+		}
+		if q, err := ParsePoint(p.String()); err != nil || q != p {
+			t.Errorf("%v is written as %s, and read as %v, %v", p, p.String(), q, err)
+		}
+	}
+	for _, text := range []string{`"52.52"`, `"a,b"`, `"91,0"`, `"NaN,0"`, `[1]`, `[1,2,3]`, `[0,91]`, `{"lat":1}`, `{"lat":1,"lon":2,"lng":3}`, `{"lat":1,"lon":2,"alt":3}`, `5`, `"1,2,3"`} {
+		p := Point{1, 2}
+		if err := json.Unmarshal([]byte(text), &p); err == nil || p != (Point{1, 2}) {
+			t.Errorf("%s is %v", text, p)
+		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 // A Point is a place of the Earth, in degrees.
 type Point struct {
-	Lat float64 // -90 to 90, north is positive
-	Lon float64 // -180 to 180, east is positive
+	Lat float64 `json:"lat"` // -90 to 90, north is positive
+	Lon float64 `json:"lon"` // -180 to 180, east is positive
 }
 
 // Check reports a coordinate that is not a number or out of range.
@@ -43,6 +43,27 @@ func Key(p Point) uint64 {
 func KeyPoint(key uint64) Point {
 	lon, lat := separate(key)
 	return Point{Lat: coordinate(lat, -90, latStep), Lon: coordinate(lon, -180, lonStep)}
+}
+
+// Shortest returns the point with the fewest decimals that has a key: as a rule the one that was stored,
+// if it had at most seven. KeyPoint is the one by which distances go.
+func Shortest(key uint64) Point {
+	lon, lat := separate(key)
+	return Point{
+		Lat: shortest(lat, -90, latStep),
+		Lon: shortest(lon, -180, lonStep),
+	}
+}
+
+// shortest returns the number with the fewest decimals in a step.
+func shortest(n uint32, least, size float64) float64 {
+	middle := coordinate(n, least, size)
+	for tenth := 1.0; tenth < 1e9; tenth *= 10 {
+		if v := math.Round(middle*tenth) / tenth; step(v, least, size) == n {
+			return v
+		}
+	}
+	return middle
 }
 
 // Round returns the point that p becomes when it is stored.

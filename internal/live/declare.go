@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -25,6 +26,9 @@ func (ix *Index) checkDeclared(kept, wanted *document.Schema) error {
 			info, ok := s.disk.Field(name)
 			switch {
 			case !ok:
+				if err := checkPlaces(kept, wanted, s, name); err != nil {
+					return err
+				}
 				continue
 			case info.Norms:
 				if err := kept.CheckWords(name, wanted); err != nil {
@@ -63,6 +67,18 @@ func (ix *Index) checkDeclared(kept, wanted *document.Schema) error {
 		}
 		return nil
 	})
+}
+
+// checkPlaces is checkDeclared for a field of a segment that has no terms: it may have places.
+func checkPlaces(kept, wanted *document.Schema, s *liveSegment, field string) error {
+	c, err := s.disk.Column(field)
+	if err != nil {
+		return s.at(err)
+	}
+	if c == nil || c.Kind() != columns.Place {
+		return nil
+	}
+	return kept.CheckPlace(field, wanted)
 }
 
 // eachTerm calls visit with the terms of a field until it returns false.
