@@ -2,6 +2,7 @@ package geo
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -35,6 +36,35 @@ func (b Box) hasLon(lon float64) bool {
 // Centre returns the point in the middle of a box that does not cross the date line.
 func (b Box) Centre() Point { return Point{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2} }
 
+// Meets reports whether two boxes have a point in common. It may say so of boxes that only nearly touch.
+func (b Box) Meets(o Box) bool {
+	return b.South <= o.North && o.South <= b.North &&
+		(b.hasLon(o.West) || o.hasLon(b.West) || b.hasLon(180) && o.hasLon(-180) || b.hasLon(-180) && o.hasLon(180))
+}
+
+// Around returns a box that has all points within a distance of one. It is a little larger than needed.
+func Around(p Point, metres float64) Box {
+	angle := (metres + slack) / Radius
+	degrees := angle * (180 / math.Pi) * (1 + 1e-12)
+	b := Box{South: max(p.Lat-degrees, -90), North: min(p.Lat+degrees, 90), West: -180, East: 180}
+	if b.South == -90 || b.North == 90 {
+		return b // a pole is in it, and so are all longitudes
+	}
+	// The meridian that touches the circle.
+	lon := math.Asin(min(math.Sin(angle)/math.Cos(radians(p.Lat)), 1))*(180/math.Pi)*(1+1e-12) + 1e-9
+	if lon >= 90 {
+		return b
+	}
+	b.West, b.East = p.Lon-lon, p.Lon+lon
+	if b.West < -180 {
+		b.West += 360
+	}
+	if b.East > 180 {
+		b.East -= 360
+	}
+	return b
+}
+
 // BoxOf returns the box of the smallest cell that has all keys of least..greatest.
 func BoxOf(least, greatest uint64) Box {
 	return cellBox(least, bits.LeadingZeros64(least^greatest))
@@ -48,6 +78,11 @@ func cellBox(key uint64, n int) Box {
 	}
 	west, south := separate(key &^ rest)
 	east, north := separate(key | rest)
+	return StepsBox(west, south, east, north)
+}
+
+// StepsBox returns the box of the points with given steps (Steps), both ends included.
+func StepsBox(west, south, east, north uint32) Box {
 	return Box{
 		South: -90 + float64(float64(south)*latStep), North: -90 + float64((float64(north)+1)*latStep),
 		West: -180 + float64(float64(west)*lonStep), East: -180 + float64((float64(east)+1)*lonStep),

@@ -69,6 +69,9 @@ func shortest(n uint32, least, size float64) float64 {
 // Round returns the point that p becomes when it is stored.
 func (p Point) Round() Point { return KeyPoint(Key(p)) }
 
+// Steps returns the coordinates of a key: the number of steps east of -180 and north of -90 degrees.
+func Steps(key uint64) (lon, lat uint32) { return separate(key) }
+
 // step returns the number of whole steps from least to a coordinate.
 func step(v, least, size float64) uint32 {
 	return uint32(min((v-least)/size, math.MaxUint32))
