@@ -30,7 +30,7 @@ type Batch struct {
 // names are UTF-8 and at most MaxNameBytes long; ids are any bytes. Apply reports a document that
 // cannot be indexed.
 //
-// Values are strings, byte slices (as text), booleans, numbers, json.Number, time.Time, pointers to
+// Values are strings, byte slices (as text), booleans, numbers, json.Number, time.Time, Point, pointers to
 // these, and types with a method MarshalText and no exported fields, such as netip.Addr. Slices and
 // arrays are several values of one field. Nested maps and structs are fields with dotted names. Nil
 // is no value. Any other value is an error.

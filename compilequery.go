@@ -340,8 +340,12 @@ func (c *compiler) leaf(n *language.Node, field string) (q Query, offset int, er
 	case language.Fuzzy:
 		return c.fuzzy(n, field), n.Start, nil
 	case language.Phrase:
-		if _, err := c.valueOf(field, n.Text); err != nil {
+		v, err := c.valueOf(field, n.Text)
+		if err != nil {
 			return nil, n.Start, err
+		}
+		if p, ok := v.(Point); ok {
+			return WithinDistance{Field: field, Point: p, Metres: float64(n.Slop)}, n.Start, nil
 		}
 		return Phrase{Field: field, Text: n.Text, Slop: n.Slop}, n.Start, nil
 	case language.PhrasePrefix:
@@ -432,6 +436,12 @@ func (c *compiler) valueOf(field, text string) (any, error) {
 			return v, nil
 		}
 		return nil, fmt.Errorf("field %q is true or false, not %q", field, text)
+	case FieldPlace:
+		p, err := ParsePoint(text)
+		if err != nil {
+			return nil, fmt.Errorf("field %q has places: %w", field, err)
+		}
+		return p, nil
 	}
 	return text, nil
 }
@@ -506,6 +516,9 @@ func (c *compiler) relative(field, text string) (is bool, err error) {
 // between returns the query of a range in a field, or the offset of the bound that is wrong.
 func (c *compiler) between(b language.Bounds, field string) (Query, int, error) {
 	t, known := c.typeOf(field)
+	if known && t == FieldPlace {
+		return c.box(b, field)
+	}
 	bounds := [2]language.Bound{b.From, b.To}
 	var values [2]any
 	texts, zone := false, ""
@@ -564,4 +577,21 @@ func (c *compiler) between(b language.Bounds, field string) (Query, int, error) 
 		q.To = b.To.Text
 	}
 	return q, bounds[0].Start, nil
+}
+
+// box returns the query of a range in a field of places: from the corner in the south-west to that in the
+// north-east.
+func (c *compiler) box(b language.Bounds, field string) (Query, int, error) {
+	var corners [2]Point
+	for i, end := range [2]language.Bound{b.From, b.To} {
+		if end.Open || b.ExcludeFrom || !b.IncludeTo {
+			return nil, b.From.Start, fmt.Errorf("field %q has places: a box is [52.3,13 TO 52.7,13.8], from its south-western corner to the north-eastern one", field)
+		}
+		v, err := c.valueOf(field, end.Text)
+		if err != nil {
+			return nil, end.Start, err
+		}
+		corners[i] = v.(Point)
+	}
+	return WithinBox{field, corners[0].Lat, corners[0].Lon, corners[1].Lat, corners[1].Lon}, b.From.Start, nil
 }

@@ -46,7 +46,7 @@ func TestImports(t *testing.T) {
 		"internal/cache":       {"blockmax", "columns", "postings", "segment"},
 		"internal/bulk":        {"internal/accelerator", "internal/document", "internal/jsonl", "internal/live", "segment"},
 		"internal/live":        {"analysis", "blockmax", "columns", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
-		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/datemath", "internal/dictionary", "internal/document", "postings", "proximity", "segment"},
+		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/datemath", "internal/dictionary", "internal/document", "internal/geo", "internal/shapes", "postings", "proximity", "segment"},
 		"internal/memlimit":    {},
 		"internal/onpair":      {"internal/corrupt"},
 		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/dispatch", "internal/live", "internal/plan"},
@@ -54,10 +54,11 @@ func TestImports(t *testing.T) {
 		"internal/gpu/link":    {"internal/accelerator"},
 		"internal/hook":        {"cpuexec", "store"},
 		"internal/highlight":   {},
+		"internal/shapes":      {"columns", "internal/geo"},
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "postings", "proximity", "segment", "store"},
+		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
 		"compat/bleve":         {"analysis", "analysis/bleve", "internal/language"},                                                                                                 // besides the root
 		"cmd/riffle":           {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},

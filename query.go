@@ -119,11 +119,11 @@ const (
 )
 
 // Term matches documents that have exactly this term: a word as the analyzer leaves it, a keyword,
-// a number, a time.Time or a boolean. In a field that holds numbers, times or booleans and no
+// a number, a time.Time, a Point or a boolean. In a field that holds numbers, times or booleans and no
 // texts, a string is read as the value that it spells.
 type Term struct {
 	Field string
-	Value any // string, bool, any integer or float type, or time.Time
+	Value any // string, bool, any integer or float type, time.Time or Point
 }
 
 // Bool combines queries. A document matches when it matches every Must and Filter query, none of

@@ -31,6 +31,7 @@ type termJSON struct {
 	Field string     `json:"field"`
 	Value any        `json:"value,omitempty"`
 	Time  *time.Time `json:"time,omitempty"`
+	Place *Point     `json:"place,omitempty"`
 }
 
 // part is the type of the queries in a Bool, Boost or ConstantScore: Query when written,
@@ -78,13 +79,17 @@ func (q Term) MarshalJSON() ([]byte, error) {
 		return nil, plan.Errorf("Term.Value", "%w", err)
 	}
 	j := termJSON{Field: q.Field, Value: value}
-	if t, ok := value.(time.Time); ok {
-		j.Value, j.Time = nil, &t
+	switch v := value.(type) {
+	case time.Time:
+		j.Value, j.Time = nil, &v
+	case Point:
+		j.Value, j.Place = nil, &v
 	}
 	return json.Marshal(map[string]any{"term": j})
 }
 
-// plainValue returns a value of a Term as string, bool, int64, uint64, float64 or time.Time.
+// plainValue returns a value of a Term as string, bool, int64, uint64, float64, Point or
+// time.Time.
 func plainValue(value any) (any, error) {
 	vals, err := document.Flatten(map[string]any{"value": value})
 	if err != nil || len(vals) != 1 {
@@ -135,6 +140,10 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	{"range": {"field": "published", "from": {"time": "1851-10-18T00:00:00Z"}}}
 //	{"terms": {"field": "year", "values": [1851, 1852, {"time": "1851-10-18T00:00:00Z"}]}}
 //	{"exists": {"field": "year"}}
+//	{"within_distance": {"field": "place", "point": {"lat": 52.52, "lon": 13.405}, "metres": 5000}}
+//	{"within_box": {"field": "place", "south": 50, "west": 10, "north": 55, "east": 15}}
+//	{"within_polygon": {"field": "place", "points": [{"lat": 50, "lon": 10}…], "holes": [[…]]}}
+//	{"term": {"field": "place", "place": {"lat": 52.52, "lon": 13.405}}}
 //	{"ids": {"values": ["moby-dick"]}}
 //	{"bool": {"must": [QUERY…], "should": [QUERY…], "must_not": [QUERY…], "filter": [QUERY…],
 //	          "min_should": 1}}
@@ -344,22 +353,28 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 	case "all":
 		return All{}, document.DecodeObject(body, &struct{}{})
 	}
+	if q, ok, err := unmarshalWithin(kind, body); ok {
+		return q, err
+	}
 	return nil, errors.New("there is no such query")
 }
 
-// value returns the value of a term: a time, or a string, boolean or number.
+// value returns the value of a term: a time, a place, or a string, boolean or number.
 func (j *termJSON) value() (any, error) {
 	switch v := j.Value.(type) {
 	case nil:
-		if j.Time != nil {
+		switch {
+		case j.Time != nil && j.Place == nil:
 			return *j.Time, nil
+		case j.Place != nil && j.Time == nil:
+			return *j.Place, nil
 		}
 	case string, bool:
-		if j.Time == nil {
+		if j.Time == nil && j.Place == nil {
 			return v, nil
 		}
 	case json.Number:
-		if j.Time != nil {
+		if j.Time != nil || j.Place != nil {
 			break
 		}
 		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
@@ -370,5 +385,5 @@ func (j *termJSON) value() (any, error) {
 		}
 		return v.Float64()
 	}
-	return nil, errors.New(`a "value" is wanted (a string, boolean or number), or a "time"`)
+	return nil, errors.New(`a "value" is wanted (a string, boolean or number), or a "time" or a "place"`)
 }

@@ -214,8 +214,11 @@ func (q Term) appendText(to []byte) ([]byte, bool) {
 	to, ok := appendField(to, q.Field)
 	to = append(to, '=')
 	v, err := plainValue(q.Value)
-	if s, text := v.(string); text {
+	switch s := v.(type) {
+	case string:
 		return appendQuoted(to, s), ok
+	case Point:
+		return to, false
 	}
 	to = appendValue(to, v, true)
 	return to, ok && err == nil

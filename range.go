@@ -94,14 +94,17 @@ func (j *rangeJSON) query() (Query, error) {
 	return q, nil
 }
 
-// valueJSON writes a value of a query: a string, boolean or number, or {"time": …}.
+// valueJSON writes a value of a query: a string, boolean or number, {"time": …} or {"place": …}.
 func valueJSON(value any) (json.RawMessage, error) {
 	v, err := plainValue(value)
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := v.(time.Time); ok {
-		v = map[string]any{"time": t}
+	switch x := v.(type) {
+	case time.Time:
+		v = map[string]any{"time": x}
+	case Point:
+		v = map[string]any{"place": x}
 	}
 	return json.Marshal(v)
 }

@@ -16,6 +16,7 @@ const (
 	FieldNumber  = document.NumberField  // an exact number: integers to 64 bits, or float64
 	FieldDate    = document.DateField    // a time, exact to the nanosecond: a time.Time, or a string (RFC 3339, or a date alone)
 	FieldBool    = document.BoolField    // true or false
+	FieldPlace   = document.PlaceField   // a Point, or what ParsePoint and Point.UnmarshalJSON read; it has a column and no terms
 )
 
 // A Dynamic rule says what happens to fields that the schema does not name.
@@ -60,7 +61,7 @@ type Field struct {
 
 	// Column says whether the values of a field that is not text are kept by document, too: for ranges,
 	// sorting, facets and aggregations. A field with NoIndex has a column only with ColumnStored, which
-	// these then use.
+	// these then use. A place has one unless it has NoIndex.
 	Column Column `json:"column,omitempty"`
 
 	// PhrasePairs are frequent words of a text field with positions, at most 64. The index then has a list
@@ -122,8 +123,9 @@ func ParseSchema(text []byte) (*Schema, error) { return publicSchema(document.Pa
 //		Seen  time.Time `riffle:"seen"`
 //	}
 //
-// The first item is the field's name; then, in any order, keyword, noindex, nostore and
-// analyzer=NAME. The type follows from the Go type. Fields of nested structs get dotted names and
+// The first item is the field's name; then, in any order, keyword, place, noindex, nostore and
+// analyzer=NAME. The type follows from the Go type; place makes a FieldPlace of a struct with fields
+// named lat and lon, a pair of a longitude and a latitude, or a string. Fields of nested structs get dotted names and
 // the rules of the struct; those of an embedded struct are fields of the outer one. Maps and
 // interfaces are left to Schema.Dynamic.
 //

@@ -37,7 +37,7 @@ func TestParseSchemaRefuses(t *testing.T) {
 		``:                                   "an object is wanted",
 		`{"field":{}}`:                       `unknown field "field"`,
 		`{"dynamic":"perhaps"}`:              `unknown dynamic rule "perhaps" (want one of index, store, ignore, refuse)`,
-		`{"fields":{"a":{"type":"string"}}}`: `unknown field type "string" (want one of text, keyword, number, date, bool)`,
+		`{"fields":{"a":{"type":"string"}}}`: `unknown field type "string" (want one of text, keyword, number, date, bool, place)`,
 		`{"fields":{"a":{"type":"text","stored":1}}}`: `unknown field "stored"`,
 		`{} {}`: "more than one JSON value",
 	} {

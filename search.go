@@ -160,7 +160,7 @@ type Hit struct {
 	Score float64
 
 	// Sort is what the document has for each key of SearchOptions.Sort: nil if it has no value, an int64,
-	// uint64, float64, bool, time.Time or string, the float64 of its score, or its id.
+	// uint64, float64, bool, time.Time, Point or string, the float64 of its score, or its id.
 	Sort []any `json:",omitempty"`
 
 	// Group is the value that the documents of the hit's group have in common, of a search with
@@ -169,7 +169,7 @@ type Hit struct {
 	GroupSize int `json:",omitempty"`
 
 	// Fields are the stored fields that SearchOptions.Load names: string, int64, float64, bool,
-	// time.Time, or []any of these if a field has several values.
+	// time.Time, Point, or []any of these if a field has several values.
 	Fields map[string]any
 
 	// Version is that of the document, if SearchOptions.Versions asks for it: see Document.Version.

@@ -45,7 +45,7 @@ func (f *Flattener) addPlace(name string, p geo.Point) {
 // Documents write points of declared fields in more ways than one, which Flatten does not know from
 // other values. A placeField collects them.
 type placeField struct {
-	name, lat, lon, lng, kind, coordinates string // of its values, and of those of objects
+	name string
 
 	lats, lons, pairs []float64 // of objects, and of GeoJSON
 	rules             rules
@@ -55,10 +55,7 @@ type placeField struct {
 func (s *Schema) placeFields() (fields []*placeField) {
 	for name, f := range s.Fields {
 		if f.Type == PlaceField {
-			fields = append(fields, &placeField{
-				name: name, lat: name + ".lat", lon: name + ".lon", lng: name + ".lng",
-				kind: name + ".type", coordinates: name + ".coordinates",
-			})
+			fields = append(fields, &placeField{name: name})
 		}
 	}
 	slices.SortFunc(fields, func(a, b *placeField) int { return strings.Compare(a.name, b.name) })
@@ -77,7 +74,7 @@ func (s *Schema) mentionsPlaces() bool {
 
 // readPlaces returns the values of a document in which those of declared places are points. It reads
 //
-//	{"lat": 52.5, "lon": 13.4}, also with "lng"
+//	{"lat": 52.5, "lon": 13.4}, also with "lng", and with capitals, as structs have them
 //	"52.5,13.4"                       latitude, longitude
 //	"u33dc0"                          a geohash, which stands for the middle of its cell
 //	[13.4, 52.5]                      longitude, latitude, as in GeoJSON
@@ -91,7 +88,7 @@ func (iv *Inverter) readPlaces(values []Value) (_ []Value, field string, err err
 	iv.read = iv.read[:0]
 	for i := range values {
 		v := &values[i]
-		at := slices.IndexFunc(iv.places, func(p *placeField) bool { return strings.HasPrefix(v.Name, p.name) && p.takes(v) })
+		at := slices.IndexFunc(iv.places, func(p *placeField) bool { return p.takes(v) })
 		if _, declared := iv.Schema.Fields[v.Name]; at < 0 || declared && v.Name != iv.places[at].name {
 			iv.read = append(iv.read, *v)
 			continue
@@ -118,28 +115,33 @@ func (iv *Inverter) readPlaces(values []Value) (_ []Value, field string, err err
 
 // takes reports whether a value is a part of a point, or one as a text.
 func (p *placeField) takes(v *Value) bool {
-	switch v.Name {
-	case p.name:
+	part, ok := strings.CutPrefix(v.Name, p.name)
+	switch {
+	case !ok:
+		return false
+	case part == "":
 		return v.Kind != KindPlace
-	case p.lat, p.lon, p.lng, p.kind, p.coordinates:
-		return true
 	}
-	return false
+	return slices.ContainsFunc(placeParts[:], func(name string) bool { return strings.EqualFold(part, name) })
 }
+
+// placeParts are what follows the name of a field in those of the values of an object.
+var placeParts = [...]string{".lat", ".lon", ".lng", ".type", ".coordinates"}
 
 // add adds a part of a point.
 func (p *placeField) add(v *Value) error {
 	x, isNumber := v.float()
+	part := strings.ToLower(v.Name[len(p.name):])
 	switch {
-	case v.Name == p.kind && v.Kind == KindText && v.Str == "Point":
+	case part == ".type" && v.Kind == KindText && v.Str == "Point":
 		return nil
-	case v.Name == p.kind:
+	case part == ".type":
 		return fmt.Errorf("a place is a Point of GeoJSON, not %v", v.any())
 	case !isNumber:
 		return fmt.Errorf("a place is a point, not %s", v.Type())
-	case v.Name == p.lat:
+	case part == ".lat":
 		p.lats = append(p.lats, x)
-	case v.Name == p.lon, v.Name == p.lng:
+	case part == ".lon", part == ".lng":
 		p.lons = append(p.lons, x)
 	default:
 		p.pairs = append(p.pairs, x)

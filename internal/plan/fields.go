@@ -57,16 +57,21 @@ func (rw *Rewriter) checkField(part, field string) error {
 // checkValues is checkField for what goes by values, which the columns of a field may have that is not
 // indexed. It reports whether they are terms, too.
 func (rw *Rewriter) checkValues(part, field string) (hasTerms bool, err error) {
-	if f, declared := rw.iv.Schema.Fields[field]; declared && f.NoIndex && rw.iv.Schema.HasColumn(field) {
+	if f, declared := rw.iv.Schema.Fields[field]; declared && (f.NoIndex || f.Type == document.PlaceField) && rw.iv.Schema.HasColumn(field) {
 		return false, nil
 	}
 	return true, rw.checkField(part, field)
 }
 
-// hasField reports whether a document of the index has a field.
+// hasField reports whether a document of the index has a field with terms, or one with places.
 func (rw *Rewriter) hasField(field string) bool {
 	for i := range rw.index.Segments() {
 		if _, ok := rw.index.Segment(i).Reader().Field(field); ok {
+			return true
+		}
+	}
+	for i := range rw.index.Segments() {
+		if c, err := rw.index.Column(i, field); err == nil && c != nil { // an error comes back when it is used
 			return true
 		}
 	}

@@ -294,6 +294,9 @@ func (rw *Rewriter) bestField(q Match, fields []string, boost float64) (Clause, 
 func (rw *Rewriter) analyse(q Match, field string) ([]queryToken, error) {
 	f, declared := rw.iv.Schema.Fields[field]
 	if !rw.isText(field) {
+		if declared && f.Type == document.PlaceField {
+			return nil, Errorf("Match.Field", "field %q has places, which have no words", field)
+		}
 		v := document.Text(field, q.Text)
 		var err error
 		if declared {

@@ -167,6 +167,7 @@ func (rw *Rewriter) Terms(field string, values []any, score float64) (Clause, er
 		if err != nil {
 			return Clause{}, Errorf("Terms.Values", "field %q: %w", field, err)
 		}
+		hasTerms = hasTerms && v.Kind != document.KindPlace
 		exact = append(exact, v)
 		list = append(list, string(document.AppendTerm(nil, v)))
 	}

@@ -50,6 +50,9 @@ func (q *Range) bounds(as func(v document.Value, up bool) (document.Value, error
 				err = Errorf("Range."+name, "field %q: %w", q.Field, err)
 			}
 		}
+		if err == nil && v.Type() == document.PlaceField {
+			err = Errorf("Range."+name, "field %q: places have no order; WithinDistance, WithinBox and WithinPolygon find them", q.Field)
+		}
 		if err == nil && v.Type() == document.BoolField {
 			err = Errorf("Range."+name, "field %q: a boolean has no order", q.Field)
 		}
@@ -70,6 +73,9 @@ func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 		return Clause{}, err
 	}
 	f, declared := rw.iv.Schema.Fields[q.Field]
+	if declared && f.Type == document.PlaceField {
+		return Clause{}, Errorf("Range.Field", "field %q has places, which have no order; WithinDistance, WithinBox and WithinPolygon find them", q.Field)
+	}
 	if declared && (f.Type == document.TextField || f.Type == document.BoolField) {
 		return Clause{}, Errorf("Range.Field", "field %q has values of type %s, not numbers, dates or keywords; TermRange compares the words of texts", q.Field, f.Type)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/document"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // MaxClauses bounds the terms of one query, so that one request cannot exhaust the memory.
@@ -166,7 +167,7 @@ func (rw *Rewriter) Term(field string, value any, boost float64) (Clause, error)
 		if v, err = rw.asDeclared(field, v); err != nil {
 			return Clause{}, Errorf("Term.Value", "field %q: %w", field, err)
 		}
-		if !hasTerms {
+		if !hasTerms || v.Kind == document.KindPlace {
 			b := columns.Bound{Value: v.Column()}
 			return setOf(&valueSet{field: field, from: b, to: b}, boost), nil
 		}
@@ -257,7 +258,7 @@ func (rw *Rewriter) Match(q Match, boost float64) (Clause, error) {
 		return Clause{}, err
 	}
 	for _, field := range fields {
-		if f, declared := rw.iv.Schema.Fields[field]; declared && f.NoIndex && len(fields) == 1 && rw.index != nil && rw.iv.Schema.HasColumn(field) {
+		if f, declared := rw.iv.Schema.Fields[field]; declared && (f.NoIndex || f.Type == document.PlaceField) && len(fields) == 1 && rw.index != nil && rw.iv.Schema.HasColumn(field) {
 			return rw.Term(field, q.Text, boost*q.boost(field))
 		}
 		if err := rw.checkField("Match.Field", field); err != nil {
@@ -342,6 +343,12 @@ func parseAs(t document.FieldType, field, text string) (document.Value, error) {
 			return document.Value{}, fmt.Errorf("%q is neither true nor false", text)
 		}
 		return document.Bool(field, b), nil
+	case document.PlaceField:
+		p, err := geo.ParsePoint(text)
+		if err != nil {
+			return document.Value{}, err
+		}
+		return document.Place(field, p), nil
 	}
 	return document.Text(field, text), nil
 }

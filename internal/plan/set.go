@@ -203,6 +203,9 @@ func (s *existing) documents(m *filterMaker, number int, set []uint64) (int, err
 		return 0, nil
 	}
 	x := m.index
+	if err := s.addPlaces(x, number, set); err != nil {
+		return 0, err
+	}
 	info, ok := x.Segment(number).Reader().Field(s.field)
 	if !ok {
 		return 0, nil
@@ -228,10 +231,32 @@ func (s *existing) documents(m *filterMaker, number int, set []uint64) (int, err
 			return 0, nil
 		}
 		clear(set)
+		if err := s.addPlaces(x, number, set); err != nil {
+			return 0, err
+		}
 	}
 	all := termPattern{field: s.field, Pattern: termRange{}}
 	_, err := all.documents(m, number, set)
 	return 0, err
+}
+
+// addPlaces adds the documents with places, which have no terms.
+func (s *existing) addPlaces(x Index, number int, set []uint64) error {
+	c, err := x.Column(number, s.field)
+	if err != nil || c == nil || c.Kind() != columns.Place && c.Kind() != columns.Terms {
+		return err
+	}
+	var have [blockmax.TileDocs / 64]uint64
+	for tile := range c.Tiles() {
+		if _, err := c.Have(tile, &have); err != nil {
+			return x.Segment(number).At(err)
+		}
+		of := set[tile*len(have):]
+		for i := range min(len(of), len(have)) {
+			of[i] |= have[i]
+		}
+	}
+	return nil
 }
 
 func (s *existing) String() string { return s.field + " exists" }

@@ -187,14 +187,25 @@ func newValueList(field string, values []document.Value, terms *termPattern) *va
 	return s
 }
 
+// An exactSet is a columnSet of which spans says too much: exactly returns its documents.
+type exactSet interface {
+	exactly(c *columns.Column, spans *columns.Spans) tilesOfColumn
+}
+
+// tilesOfColumn are documents of a column, which know no segment.
+type tilesOfColumn interface {
+	Within(sheet int) uint64
+	Tile(tile int, set *[64]uint64) (int, error)
+}
+
 // columnTiles are the documents of a set in a column of a segment.
 type columnTiles struct {
-	*columns.Spans
+	tilesOfColumn
 	segment Segment // names the segment in errors
 }
 
 func (t columnTiles) Tile(tile int, set *[64]uint64) (int, error) {
-	n, err := t.Spans.Tile(tile, set)
+	n, err := t.tilesOfColumn.Tile(tile, set)
 	if err != nil {
 		err = t.segment.At(err)
 	}
@@ -226,7 +237,11 @@ func inColumn(x Index, s documentSet, number int) (set blockmax.Set, inTiles int
 	if docs == 0 {
 		return set, 0, true, nil
 	}
-	return blockmax.Set{Count: docs, Tiles: columnTiles{spans, x.Segment(number)}}, inTiles, true, nil
+	tiles := tilesOfColumn(spans)
+	if e, ok := s.(exactSet); ok {
+		tiles = e.exactly(c, spans)
+	}
+	return blockmax.Set{Count: docs, Tiles: columnTiles{tiles, x.Segment(number)}}, inTiles, true, nil
 }
 
 // fill replaces bits by the documents of a set in a segment, and returns how many these are.

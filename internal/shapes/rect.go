@@ -1,4 +1,4 @@
-package shape
+package shapes
 
 import "github.com/riffle-search/riffle/internal/geo"
 

@@ -1,4 +1,4 @@
-// Package shape finds the points of a column that are within a shape: a [Circle], a [Rect] or a
+// Package shapes finds the points of a column that are within a shape: a [Circle], a [Rect] or a
 // [Polygon]. It does not know queries.
 //
 // A [Region] is a shape prepared for comparisons with columns. It has, first, a cover: ranges of keys, each
@@ -8,4 +8,4 @@
 // across the border the point itself is compared with the shape.
 //
 // So answers are those of [Shape.Contains] alone. All else is a bound of it.
-package shape
+package shapes

@@ -1,4 +1,4 @@
-package shape
+package shapes
 
 import (
 	"slices"
@@ -118,9 +118,10 @@ func (r *Region) candidates(c *columns.Column, tile int, z columns.Zone, set *[6
 	return n, nil
 }
 
-// Within returns the documents of a column that have a point in the shape.
-func (r *Region) Within(c *columns.Column) Documents {
-	return Documents{columns.NewSpans(c, r.spans...), r, c}
+// Within returns the documents of a column that have a point in the shape, and keys in spans, which must
+// be those of Spans.
+func (r *Region) Within(c *columns.Column, spans *columns.Spans) Documents {
+	return Documents{spans, r, c}
 }
 
 // Documents are those of a column that have a point in a shape. They are made tile by tile.
