@@ -76,7 +76,7 @@ func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
 		over("terms", column, column, "dense", "common", "sparse")
 		over("cardinality", column, column)
 	}
-	for _, column := range s.times {
+	for _, column := range s.histograms {
 		over("histogram", column, fmt.Sprint(column, " ", s.width), "dense", "common")
 	}
 	over("stats", s.numbers[0], s.numbers[0], "dense", "common")

@@ -21,31 +21,33 @@ type shape struct {
 	maker   func(rng *rand.Rand, rows int) func(dst []byte) []byte
 
 	// What queries ask for, by sets.go.
-	numbers []string // columns for ranges and sorts
-	facets  []string // columns of strings
-	times   []string // columns for histograms by time
-	width   int64    // of a bucket
+	numbers    []string // columns for ranges and sorts; statistics are those of the first
+	facets     []string // columns of strings
+	histograms []string // columns of times or numbers
+	width      int64    // of a bucket
 }
 
 // shapes are what open data sets look like: server logs, and catalogs of shops.
 var shapes = []shape{
 	{
-		name:    "@logs",
-		columns: "time:time,level:keyword,host:keyword,latency:int,text:text",
-		does:    "log lines of 30 days: time (rising), level, host (1,000 values), latency (µs, long tail), message",
-		maker:   logLines,
-		numbers: []string{"latency", "time"},
-		facets:  []string{"host"},
-		times:   []string{"time"},
-		width:   3600 * 1e9,
+		name:       "@logs",
+		columns:    "time:time,level:keyword,host:keyword,latency:int,text:text",
+		does:       "log lines of 30 days: time (rising), level, host (1,000 values), latency (µs, long tail), message",
+		maker:      logLines,
+		numbers:    []string{"latency", "time"},
+		facets:     []string{"host"},
+		histograms: []string{"time"},
+		width:      3600 * 1e9,
 	},
 	{
-		name:    "@products",
-		columns: "price:int,category:keywords,rating:int,lat:int,lon:int,text:text",
-		does:    "products: price (cents), a path of categories, rating (tenths), place (millionths of a degree), title",
-		maker:   products,
-		numbers: []string{"price", "rating"},
-		facets:  []string{"category"},
+		name:       "@products",
+		columns:    "price:int,category:keywords,rating:int,lat:int,lon:int,text:text",
+		does:       "products: price (cents), a path of categories, rating (tenths), place (millionths of a degree), title",
+		maker:      products,
+		numbers:    []string{"price", "rating"},
+		facets:     []string{"category"},
+		histograms: []string{"price"},
+		width:      1000,
 	},
 }
 
