@@ -41,22 +41,17 @@ func addValues(c *Chunk, into []*gatheredValues, from, n int, base uint32) {
 
 // writeBulkValues writes the columns of values.
 func (m *merger) writeBulkValues(v *bulkView) error {
-	slices.SortFunc(v.values, func(a, b *gatheredValues) int { return strings.Compare(a.name, b.name) })
-	for _, g := range v.values {
+	return m.eachColumn(v.Columns(), m.opts.Workers, func(name string, emit func(part uint32, data []byte) error) (*columns.Builder, error) {
 		if err := m.ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		w := m.beginColumn(g.name)
-		e, err := encodeValues(g.values, &g.terms, g.mix.Kind(), 0, w.emit)
-		if err == nil {
-			err = e.builder.Finish(m.docs)
-		}
+		g := v.valuesByName[name]
+		e, err := encodeValues(g.values, &g.terms, g.mix.Kind(), 0, emit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		w.end(e.builder)
-	}
-	return nil
+		return e.builder, e.builder.Finish(m.docs)
+	})
 }
 
 // Columns implements Reader.

@@ -31,7 +31,7 @@ type MergeOptions struct {
 	// codecs of the inputs do not matter.
 	Codec postings.Kind
 
-	// Workers is how many goroutines merge posting lists, find an order ByGraph, and, when the Sink
+	// Workers is how many goroutines merge posting lists and columns of values, find an order ByGraph, and, when the Sink
 	// is a TableSink, compress or code stored documents. One goroutine does the rest of a merge. The result
 	// does not depend on Workers. 0 means runtime.GOMAXPROCS.
 	Workers int
@@ -120,7 +120,8 @@ type Result struct {
 //
 // A merge holds some 16 bytes per document, and the following: the new lists of two batches per
 // worker, the directories and at most 256 KB of each of their old lists, as many batches of stored
-// documents of 1 MB, and what MergeOptions.MemoryBytes allows. It stops with ctx.Err() soon after
+// documents of 1 MB, and what MergeOptions.MemoryBytes allows; a quarter of that for columns that
+// are made before their turn, and in an order of documents as many columns at once as it allows. It stops with ctx.Err() soon after
 // ctx is done. After any error, the content of the sink is not a segment.
 func Merge(ctx context.Context, sink Sink, inputs []Input, opts MergeOptions) (*Result, error) {
 	opts = opts.withDefaults()

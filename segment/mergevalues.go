@@ -9,13 +9,15 @@ import (
 
 // mergeValues writes the columns of values of all inputs.
 func (m *merger) mergeValues() error {
-	for _, name := range m.columnNames() {
-		c := &columnMerger{merger: m, pace: pace{cores: m.opts.Cores}}
-		if err := c.merge(name); err != nil {
-			return err
-		}
+	workers := m.opts.Workers
+	if m.order.Kind != Arrival { // each holds all keys of a column
+		workers = int(min(int64(workers), m.opts.MemoryBytes/(16*int64(m.docs)+1)))
 	}
-	return nil
+	return m.eachColumn(m.columnNames(), workers, func(name string, emit func(part uint32, data []byte) error) (*columns.Builder, error) {
+		c := &columnMerger{merger: m, pace: pace{cores: m.opts.Cores}}
+		err := c.merge(name, emit)
+		return c.builder, err
+	})
 }
 
 // A columnMerger merges the columns of a field. The new column has the kind of the values that are left,
@@ -48,12 +50,11 @@ func (c *columnMerger) open(name string) error {
 	return c.choose()
 }
 
-func (c *columnMerger) merge(name string) error {
+func (c *columnMerger) merge(name string, emit func(part uint32, data []byte) error) error {
 	if err := c.open(name); err != nil {
 		return err
 	}
-	w := c.beginColumn(name)
-	c.builder = columns.NewBuilder(c.kind, w.emit)
+	c.builder = columns.NewBuilder(c.kind, emit)
 	err := c.prepare()
 	switch {
 	case err != nil:
@@ -65,11 +66,7 @@ func (c *columnMerger) merge(name string) error {
 	if err == nil {
 		err = c.builder.Finish(c.docs)
 	}
-	if err != nil {
-		return err
-	}
-	w.end(c.builder)
-	return nil
+	return err
 }
 
 // each calls visit for the live documents of an input that have a value, with its keys.

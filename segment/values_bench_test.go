@@ -70,7 +70,7 @@ func BenchmarkMergeColumns(b *testing.B) {
 					b.Fatal(err)
 				}
 				c := &columnMerger{merger: g}
-				if err := c.merge(field); err != nil {
+				if err := c.merge(field, func(uint32, []byte) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}
