@@ -359,6 +359,32 @@ func TestAggregationBytes(t *testing.T) {
 	}
 }
 
+// TestNoHits asks for aggregations and the total alone.
+func TestNoHits(t *testing.T) {
+	ix := logIndex(t, nil, 7, 0, 3000)
+	as := map[string]Aggregation{"hosts": TermsAggregation{Field: "host"}}
+	for _, q := range []Query{All{}, Term{"level", "error"}, Term{"level", "none"}, Range{Field: "latency", From: 10}} {
+		want := ix.search(q, &SearchOptions{ExactTotal: true, Aggregations: as})
+		got := ix.search(q, &SearchOptions{NoHits: true, Aggregations: as})
+		if len(got.Hits) > 0 || got.Total != want.Total || !got.TotalExact || !reflect.DeepEqual(got.Aggregations, want.Aggregations) {
+			t.Errorf("%v: %d hits, total %d, want none and %d, and\n%v\n%v", q, len(got.Hits), got.Total, want.Total, got.Aggregations, want.Aggregations)
+		}
+	}
+	batch, err := ix.SearchBatch(t.Context(), []Query{All{}, Term{"level", "error"}}, &SearchOptions{NoHits: true})
+	if err != nil || len(batch[0].Hits) > 0 || batch[0].Total != 3000-429 { // every seventh is deleted
+		t.Errorf("batch: %v, %v", batch, err)
+	}
+	for part, o := range map[string]SearchOptions{
+		"K": {K: 1}, "From": {From: 1}, "Sort": {Sort: []SortKey{{Field: "at"}}}, "Collapse": {Collapse: &Collapse{Field: "host"}},
+		"Load": {Load: []string{"*"}}, "Highlight": {Highlight: &HighlightOptions{}}, "Deadline": {Deadline: time.Second},
+	} {
+		o.NoHits = true
+		if _, err := ix.Search(t.Context(), All{}, &o); err == nil || !strings.Contains(err.Error(), "SearchOptions.NoHits: goes without "+part) {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
 // TestAggregationJSON writes aggregations, reads them back, and pins the form.
 func TestAggregationJSON(t *testing.T) {
 	sub := map[string]Aggregation{"p": PercentilesAggregation{"latency", []float64{50, 99.9}}, "top": TopHitsAggregation{2, []string{"message"}, []SortKey{{Field: "at", Desc: true}, {ID: true}}}}

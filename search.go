@@ -64,6 +64,10 @@ type SearchOptions struct {
 	// ExactTotal makes Result.Total exact, at the cost of counting every match.
 	ExactTotal bool
 
+	// NoHits asks for no hits, only for Result.Aggregations and the exact Result.Total: no document is
+	// ranked. It goes without K, Sort, Collapse, After, From, Load, Highlight and Deadline.
+	NoHits bool
+
 	// Load names the stored fields to load into Hit.Fields; "*" stands for all.
 	// The default is none.
 	Load []string
@@ -204,6 +208,9 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	fault := func(part, format string, args ...any) {
 		errs = append(errs, plan.Errorf("SearchOptions."+part, format, args...))
 	}
+	if part := o.ofHits(); o.NoHits && part != "" {
+		fault("NoHits", "goes without %s, which is for hits", part)
+	}
 	if k < 1 || k > MaxK {
 		fault("K", "must lie in 1 to %d, not %d", MaxK, k)
 	}
@@ -279,6 +286,29 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	}
 	s.Device = e.accelerator != nil && s.On != accelerator.OnCPU
 	return s, errors.Join(errs...)
+}
+
+// ofHits names an option that is given and asks something of hits, or nothing.
+func (o *SearchOptions) ofHits() string {
+	switch {
+	case o.K != 0:
+		return "K"
+	case o.From != 0:
+		return "From"
+	case !o.After.IsZero():
+		return "After"
+	case len(o.Sort) > 0:
+		return "Sort"
+	case o.Collapse != nil:
+		return "Collapse"
+	case len(o.Load) > 0:
+		return "Load"
+	case o.Highlight != nil:
+		return "Highlight"
+	case o.Deadline != 0:
+		return "Deadline"
+	}
+	return ""
 }
 
 // settings is Engine.settings for a search of the scope.
@@ -445,6 +475,9 @@ func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.
 	if err != nil {
 		return nil, err
 	}
+	if o != nil && o.NoHits {
+		return x, nil
+	}
 	if err := x.Submit(); err != nil {
 		x.End()
 		return nil, err
@@ -455,12 +488,16 @@ func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.
 // end answers a search and ends it.
 func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions) (*Result, error) {
 	defer x.End()
-	answer, err := x.Answer(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if o == nil {
 		o = &defaultSearch
+	}
+	find := x.Answer
+	if o.NoHits {
+		find = x.Unranked
+	}
+	answer, err := find(ctx)
+	if err != nil {
+		return nil, err
 	}
 	res := &Result{Total: answer.Total, TotalExact: answer.Exact, Incomplete: x.Incomplete(), Work: answer.Work, Executor: answer.Executor}
 	found := answer.Hits[min(o.From, len(answer.Hits)):]

@@ -154,7 +154,7 @@ func (e *engine) aggregated(query riffle.Query, mode string, c protocol.ColumnQu
 		return dst, fmt.Errorf("unknown mode %q", mode)
 	}
 	opts := e.opts
-	opts.K, opts.Aggregations = 0, map[string]riffle.Aggregation{"a": a}
+	opts.NoHits, opts.Aggregations = true, map[string]riffle.Aggregation{"a": a}
 	res, err := e.e.Search(context.Background(), query, &opts)
 	if err != nil {
 		return dst, err

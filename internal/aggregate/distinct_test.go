@@ -57,11 +57,12 @@ func TestDistinct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			total := r.total
 			got, err := addAll(r, workers, func(int, int) *[tileDocs]uint32 { return nil })
 			if err != nil || got[0].Distinct != len(seen) || got[0].Missing != missing {
 				t.Errorf("%s: %d different, %d missing, %v, want %d and %d", k.name, got[0].Distinct, got[0].Missing, err, len(seen), missing)
 			}
-			n, ok := r.total.nodes[0].(*distinctNode)
+			n, ok := total.nodes[0].(*distinctNode)
 			if !ok || (n.marks != nil) != k.bits {
 				t.Errorf("%s: bits %v, want %v", k.name, ok && n.marks != nil, k.bits)
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -41,7 +42,7 @@ func (n *percentilesNode) collect(in *input) error {
 	all := zone.Least >= m.lo && zone.Greatest <= m.hi
 	if in.set != nil && all {
 		n.keys = grow(n.keys, in.owner)
-		n.keys[in.owner].add(e.keys)
+		n.keys[in.owner].add(e.keys, n.state)
 		return nil
 	}
 	for i, key := range e.keys {
@@ -54,7 +55,7 @@ func (n *percentilesNode) collect(in *input) error {
 		}
 		n.keys = grow(n.keys, owner)
 		e.keys[0] = key // which is read already
-		n.keys[owner].add(e.keys[:1])
+		n.keys[owner].add(e.keys[:1], n.state)
 	}
 	return nil
 }
@@ -67,9 +68,20 @@ type keyList struct {
 
 const partKeys = 16 << 10
 
-func (l *keyList) add(keys []uint64) {
-	if len(l.last)+len(keys) > cap(l.last) && cap(l.last) >= partKeys {
-		l.full, l.last = append(l.full, l.last), make([]uint64, 0, partKeys)
+// partsPool has memory for parts of lists.
+var partsPool = sync.Pool{New: func() any { return new([partKeys]uint64) }}
+
+// add adds keys. A list gets a part of the state once it fills half of it.
+func (l *keyList) add(keys []uint64, s *state) {
+	n := len(l.last) + len(keys)
+	if n > cap(l.last) && n > partKeys/2 {
+		part := partsPool.Get().(*[partKeys]uint64)
+		s.parts = append(s.parts, part)
+		if cap(l.last) < partKeys { // a short list grows into its first part
+			l.last = append(part[:0], l.last...)
+		} else {
+			l.full, l.last = append(l.full, l.last), part[:0]
+		}
 	}
 	l.last = append(l.last, keys...)
 }

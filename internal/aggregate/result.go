@@ -108,9 +108,10 @@ func (n *keyNode) eachBucket(owner uint32, f func(b *foundBucket)) {
 		}
 		return
 	}
+	b := new(foundBucket) // f may change it
 	n.index.each(func(_ uint32, key uint64, value uint32) {
-		b := n.bucketAt(key, value)
-		f(&b)
+		*b = n.bucketAt(key, value)
+		f(b)
 	})
 }
 

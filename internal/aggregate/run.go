@@ -48,7 +48,7 @@ func Begin(segments []Segment, roots []Root, o Options, at func(place string, er
 	return r, nil
 }
 
-// Results returns the results of the roots, once all collectors have ended.
+// Results returns the results of the roots, once all collectors have ended. It ends the run.
 func (r *Run) Results() ([]*Result, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -60,6 +60,10 @@ func (r *Run) Results() ([]*Result, error) {
 			return nil, err
 		}
 	}
+	for _, part := range r.total.parts {
+		partsPool.Put(part)
+	}
+	r.total = nil
 	return results, nil
 }
 
@@ -122,10 +126,11 @@ type state struct {
 	run     *Run
 	segment int // -1 for the whole run
 	nodes   []node
-	readers map[string]*reader // by field
-	entries []*entries         // by depth of the nodes that use them
-	scores  *[tileDocs]uint32  // of the tile at hand, or nil
-	held    int64              // bytes that are counted in run.bytes
+	readers map[string]*reader  // by field
+	entries []*entries          // by depth of the nodes that use them
+	scores  *[tileDocs]uint32   // of the tile at hand, or nil
+	parts   []*[partKeys]uint64 // of lists of keys
+	held    int64               // bytes that are counted in run.bytes
 }
 
 // A node is an aggregation in a state.
@@ -287,6 +292,7 @@ func (r *Run) absorb(s *state) error {
 		}
 	}
 	s.release()
+	r.total.parts = append(r.total.parts, s.parts...)
 	r.bytes.Add(-s.held)
 	return r.total.weigh()
 }

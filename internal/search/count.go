@@ -26,6 +26,13 @@ func (x *Run) Count(ctx context.Context) (int, error) {
 	return answer.Total, at(x.view, err)
 }
 
+// Unranked answers a search for no hits: it counts the documents that match. The run must not be
+// submitted.
+func (x *Run) Unranked(ctx context.Context) (Answer, error) {
+	n, err := x.Count(ctx)
+	return Answer{blockmax.TopK{Total: n, Exact: true}, nameOf(x.settings.CPU, blockmax.Work{})}, err
+}
+
 // count is Count on the CPU.
 func (x *Run) count(ctx context.Context) (int, error) {
 	n, err := x.settings.CPU.Count(ctx, &x.compiled.Plan)
