@@ -143,6 +143,7 @@ func (n *keyNode) terms(r *Result, owner uint32, k Terms) error {
 	})
 	slices.SortFunc(best, better)
 	best = best[:min(len(best), k.Size)]
+	r.Buckets = make([]Bucket, 0, len(best))
 	for _, b := range best {
 		v, err := n.field.value(b.key)
 		if err != nil {
@@ -206,6 +207,7 @@ func (n *keyNode) histogram(r *Result, found []foundBucket, fill Fill) error {
 	steps := n.steps
 	step := func(b foundBucket) int64 { return steps.stepOf(b.key) }
 	slices.SortFunc(found, func(a, b foundBucket) int { return cmp.Compare(step(a), step(b)) })
+	r.Buckets = make([]Bucket, 0, len(found))
 	if fill.MinCount > 0 {
 		for _, b := range found {
 			if int(b.count) >= fill.MinCount {
