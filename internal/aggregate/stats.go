@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/riffle-search/riffle/columns"
@@ -58,8 +59,13 @@ func (n *statsNode) collect(in *input) error {
 	if err := n.reader.join(in, e); err != nil {
 		return err
 	}
-	if small && in.set != nil && len(e.keys) > 0 {
+	switch {
+	case in.set == nil || len(e.keys) == 0:
+	case small:
 		n.addSmall(in.owner, e.keys)
+		return nil
+	case kind == columns.Float:
+		n.addFloats(in.owner, e.keys)
 		return nil
 	}
 	for i, key := range e.keys {
@@ -134,6 +140,24 @@ func (n *statsNode) addSmall(owner uint32, keys []uint64) {
 		s.least, s.most = least, most
 		s.total.addSums(sum, uint64(squares))
 	}
+}
+
+// addFloats adds floats of one owner.
+func (n *statsNode) addFloats(owner uint32, keys []uint64) {
+	n.measures = grow(n.measures, owner)
+	s := &n.measures[owner]
+	if s.n == 0 {
+		s.least, s.most = keys[0], keys[0]
+	}
+	s.n += int64(len(keys))
+	for _, key := range keys {
+		s.least, s.most = min(s.least, key), max(s.most, key)
+	}
+	b := binadesPool.Get().(*binades)
+	for some := range slices.Chunk(keys, mostInBinades) {
+		s.total.addKeys(some, b)
+	}
+	binadesPool.Put(b)
 }
 
 // addValue adds the value of a term.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"sync"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -164,6 +165,96 @@ func (d *digits) add(v float64) {
 	q[2] += int64(hi & digitMask)
 	q[3] += int64(hi >> 32)
 	q[4] += int64(lo)
+}
+
+// addKeys adds floats by their keys. Those with the same exponent are added as integers before.
+func (t *total) addKeys(keys []uint64, b *binades) {
+	for _, key := range keys {
+		v := columns.KeyFloat(key)
+		if v-v != 0 {
+			t.special += v
+			continue
+		}
+		b.add(v)
+	}
+	if t.digits == nil {
+		t.digits = new(digits)
+	}
+	t.digits.addBinades(b)
+}
+
+// Binades are sums of floats by their exponents: of their mantissas, and of the squares of these. Of at most
+// mostInBinades floats, none overflows.
+type binades struct {
+	used [32]uint64 // bits of exponents
+	of   [2048]binade
+}
+
+// A binade has two numbers of 128 bits; the first is in two's complement.
+type binade struct {
+	low       uint64
+	high      uint64
+	squareLow uint64
+	square    uint64
+}
+
+const mostInBinades = 1 << 20
+
+// binadesPool has binades that are zero.
+var binadesPool = sync.Pool{New: func() any { return new(binades) }}
+
+func (b *binades) add(v float64) {
+	u := math.Float64bits(v)
+	exponent, m := u>>52&0x7ff, u&(1<<52-1)
+	if exponent > 0 {
+		m |= 1 << 52
+	}
+	b.used[exponent/64] |= 1 << (exponent % 64)
+	s := &b.of[exponent]
+	minus := uint64(int64(u) >> 63) // all bits set for a negative number
+	signed := (m ^ minus) - minus
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, signed, 0)
+	s.high += uint64(int64(signed)>>63) + carry
+	hi, lo := bits.Mul64(m, m)
+	s.squareLow, carry = bits.Add64(s.squareLow, lo, 0)
+	s.square += hi + carry
+}
+
+// addBinades adds binades, and clears them.
+func (d *digits) addBinades(b *binades) {
+	for i := range b.used {
+		for w := b.used[i]; w != 0; w &= w - 1 {
+			e := 64*i + bits.TrailingZeros64(w)
+			s := &b.of[e]
+			exponent := max(0, e-1)
+			if low, high := s.low, s.high; int64(high) < 0 {
+				low = -low
+				if high = ^high; low == 0 {
+					high++
+				}
+				d.sum.add128(low, high, -1, exponent)
+			} else {
+				d.sum.add128(low, high, 1, exponent)
+			}
+			d.squares.add128(s.squareLow, s.square, 1, 2*exponent)
+			*s = binade{}
+		}
+		b.used[i] = 0
+	}
+}
+
+// add128 adds sign times a number of 128 bits, shifted.
+func (w *wide) add128(low, high uint64, sign int64, shift int) {
+	at, by := shift/32, uint(shift%32)
+	top := high >> (64 - by) // 0 for a shift by 64
+	high, low = high<<by|low>>(64-by), low<<by
+	c := w.digits(at, 5)
+	c[0] += sign * int64(low&digitMask)
+	c[1] += sign * int64(low>>32)
+	c[2] += sign * int64(high&digitMask)
+	c[3] += sign * int64(high>>32)
+	c[4] += sign * int64(top)
 }
 
 func (d *digits) merge(o *digits) {
