@@ -340,7 +340,7 @@ func bulkSource(ctx context.Context, s Source) bulk.Source {
 // Build.
 func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions) (*BuildResult, error) {
 	schema := from.e.Schema()
-	if err := reindexable(schema); err != nil {
+	if err := restorable("Reindex", schema); err != nil {
 		return nil, err
 	}
 	o, err := opts.withDefaults()
@@ -363,14 +363,14 @@ func Reindex(ctx context.Context, from *Snapshot, dir string, opts *BuildOptions
 	return newBuildResult(r), nil
 }
 
-// reindexable returns an error if the schema has fields that are not stored.
-func reindexable(s *Schema) error {
+// restorable returns an error of a call if the schema has fields that are not stored.
+func restorable(call string, s *Schema) error {
 	if s.NoStore || s.Dynamic == DynamicIgnore {
-		return errors.New("riffle: Reindex: the schema of the index does not store all fields (Schema.NoStore or Dynamic), so its documents cannot be indexed again")
+		return fmt.Errorf("riffle: %s: the schema of the index does not store all fields (Schema.NoStore or Dynamic), so its documents cannot be indexed again", call)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		if f := s.Fields[name]; f.NoStore && len(f.CopyFrom) == 0 {
-			return fmt.Errorf("riffle: Reindex: field %q is not stored, so documents cannot be indexed again", name)
+			return fmt.Errorf("riffle: %s: field %q is not stored, so documents cannot be indexed again", call, name)
 		}
 	}
 	return nil

@@ -24,13 +24,20 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 	}
 	discard := func(_ any, err error) error { return err }
 	return map[string]func(i int) error{
-		"Engine.Analyzer":    func(int) error { return discard(e.Analyzer("")) },
-		"Engine.Apply":       func(i int) error { return e.Apply(ctx, batch(i)) },
-		"Engine.Check":       func(int) error { return checkAll(e) },
-		"Engine.Checkpoint":  func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
-		"Engine.Close":       func(int) error { return nil }, // called by the test
-		"Engine.Compact":     func(int) error { return e.Compact(ctx) },
-		"Engine.Count":       func(int) error { return discard(e.Count(ctx, q)) },
+		"Engine.Analyzer":   func(int) error { return discard(e.Analyzer("")) },
+		"Engine.Apply":      func(i int) error { return e.Apply(ctx, batch(i)) },
+		"Engine.Check":      func(int) error { return checkAll(e) },
+		"Engine.Checkpoint": func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
+		"Engine.Close":      func(int) error { return nil }, // called by the test
+		"Engine.Compact":    func(int) error { return e.Compact(ctx) },
+		"Engine.Count":      func(int) error { return discard(e.Count(ctx, q)) },
+		"Engine.DeleteByQuery": func(i int) error {
+			return discard(e.DeleteByQuery(ctx, IDs{[]string{fmt.Sprint("new", i%10)}}, nil))
+		},
+		"Engine.UpdateByQuery": func(i int) error {
+			change := func(Document) (map[string]any, error) { return map[string]any{"n": i}, nil }
+			return discard(e.UpdateByQuery(ctx, IDs{[]string{fmt.Sprint("new", i%10)}}, change, nil))
+		},
 		"Engine.Delete":      func(i int) error { return e.Delete(ctx, fmt.Sprint("new", i%10)) },
 		"Engine.Document":    func(i int) error { return discard(e.Document(ctx, fmt.Sprint("d", i*97%400))) },
 		"Engine.Explain":     func(int) error { return discard(e.Explain(ctx, q, "d7", nil)) },

@@ -200,6 +200,39 @@ func ExampleBatch_PutIf() {
 	// riffle: version conflict: document "lamp" exists, with version 5
 }
 
+// A call that is broken off after a batch, here of one document, is finished with its token.
+func ExampleEngine_UpdateByQuery() {
+	e, done := library(nil)
+	defer done()
+	novels := riffle.Term{Field: "tag", Value: "novel"}
+	change := func(d riffle.Document) (map[string]any, error) {
+		return map[string]any{"tag": nil, "shelf": d.Fields["title"].(string)[:1]}, nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o := &riffle.ByQueryOptions{BatchDocs: 1, Progress: func(p riffle.ByQueryProgress) {
+		fmt.Println(p.Changed, "of", p.Total)
+		if p.Changed == 1 {
+			cancel()
+		}
+	}}
+	p, err := e.UpdateByQuery(ctx, novels, change, o)
+	fmt.Println(err)
+
+	o = &riffle.ByQueryOptions{Resume: p.Token}
+	if p, err = e.UpdateByQuery(context.Background(), novels, change, o); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(p.Changed, "more")
+	fields, err := e.Get(context.Background(), "jane")
+	fmt.Println(fields["title"], fields["shelf"], fields["tag"], err)
+	// Output:
+	// 0 of 2
+	// 1 of 2
+	// context canceled
+	// 1 more
+	// Jane Eyre J <nil> <nil>
+}
+
 // A program that reads changes from a log stores with each batch how far it has read. After a crash
 // it continues from there.
 func ExampleBatch_position() {

@@ -180,6 +180,7 @@ var worldOps = []struct {
 	{"batch", 10, func(w *world) { w.apply(2+w.IntN(10), 0.3) }},
 	{"bad batch", 2, (*world).badBatch},
 	{"conflict", 2, (*world).conflict},
+	{"by query", 3, (*world).byQuery},
 	{"search", 14, (*world).search},
 	{"get", 4, (*world).get},
 	{"walk", 2, (*world).walk},

@@ -58,6 +58,8 @@ var actions = []action{
 	{"put", 20, func(w *world, rng random) error { return w.apply(rng, 1, 0) }},
 	{"delete", 5, func(w *world, rng random) error { return w.apply(rng, 1, 1) }},
 	{"batch", 12, func(w *world, rng random) error { return w.apply(rng, 2+rng.IntN(15), 0.3) }},
+	{"conditional", 3, (*world).conditional},
+	{"by query", 3, (*world).byQuery},
 	{"bad calls", 2, (*world).badCalls},
 	{"cancelled calls", 2, (*world).cancelled},
 	{"search while applying", 3, (*world).searchWhileApplying},
