@@ -35,7 +35,7 @@ func (c *Column) decoder(t *tile) (*decoder, error) {
 	}
 	d := decoders.Get().(*decoder)
 	d.t, d.b, d.l, d.decoded = t, b, t.layout(), false
-	d.simple = t.presence == everyone && t.single()
+	d.simple = t.simple()
 	d.ends = d.ends[:0]
 	if d.simple {
 		return d, nil
@@ -156,18 +156,21 @@ const (
 const decodeAll32 = 5
 
 // dense reports whether so many values are best read by decoding all.
-func (d *decoder) dense(values int) bool {
-	if d.t.form == rising {
-		return values*decodeAllRising >= int(d.t.values)
+func (t *tile) dense(values int) bool {
+	switch t.form {
+	case constant:
+		return false
+	case rising:
+		return values*decodeAllRising >= int(t.values)
 	}
-	return values*decodeAll >= int(d.t.values)
+	return values*decodeAll >= int(t.values)
 }
 
 // read writes the keys of the values in places.
 func (d *decoder) read(dst []uint64, places []uint32) {
 	dst = dst[:len(places)]
 	t := d.t
-	if t.form != constant && d.dense(len(places)) {
+	if t.dense(len(places)) {
 		d.decode()
 		for i, at := range places {
 			dst[i] = d.keys[at]
@@ -194,11 +197,11 @@ func (d *decoder) read(dst []uint64, places []uint32) {
 // readRanks is read for a tile with one value a document.
 func (d *decoder) readRanks(dst []uint64, ranks []uint16) {
 	t := d.t
-	if t.form == packed && !d.dense(len(ranks)) {
+	if t.form == packed && !d.t.dense(len(ranks)) {
 		gatherKeys(dst, d.b[d.l.values:], ranks, int(t.width), t.least, t.divisor)
 		return
 	}
-	if t.form == constant || !d.dense(len(ranks)) {
+	if t.form == constant || !d.t.dense(len(ranks)) {
 		for i, at := range ranks {
 			dst[i] = t.key(d.b, d.l, int(at))
 		}

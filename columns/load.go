@@ -77,6 +77,9 @@ func (c *Column) gather(tile int, docs []uint32, pick Pick, dst []uint64, have [
 		clear(have)
 		return nil
 	}
+	if t.simple() && !t.dense(len(docs)) && t.length == TileDocs {
+		return c.gatherFew(t, docs, dst, have)
+	}
 	d, err := c.decoder(t)
 	if err != nil {
 		return err
@@ -109,6 +112,26 @@ func (c *Column) gather(tile int, docs []uint32, pick Pick, dst []uint64, have [
 				dst[i] = dst[n]
 			}
 		}
+	}
+	return nil
+}
+
+// gatherFew is gather of a few documents of a simple tile, which needs no decoder.
+func (c *Column) gatherFew(t *tile, docs []uint32, dst []uint64, have []bool) error {
+	b, err := c.payload(t)
+	if err != nil {
+		return err
+	}
+	l := t.layout()
+	if t.form == packed {
+		values, width := b[l.values:], int(t.width)
+		for i, doc := range docs {
+			dst[i], have[i] = t.least+t.divisor*packedAt(values, int(doc%TileDocs), width), true
+		}
+		return nil
+	}
+	for i, doc := range docs {
+		dst[i], have[i] = t.key(b, l, int(doc%TileDocs)), true
 	}
 	return nil
 }

@@ -66,6 +66,9 @@ type tile struct {
 // single reports whether no document has several values.
 func (t *tile) single() bool { return uint32(t.docs) == t.values }
 
+// simple reports whether every document has one value, so its number is that of its value.
+func (t *tile) simple() bool { return t.presence == everyone && t.single() }
+
 // A layout has the first bytes of the parts of a tile, counted from the tile's.
 type layout struct {
 	ends   uint64 // bits of the last values of documents, behind the presence

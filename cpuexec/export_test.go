@@ -92,3 +92,9 @@ func SetFirstWords(n int) (old int) {
 	old, firstWords = firstWords, n
 	return old
 }
+
+// SetSparseShare changes sparseShare and returns the old value.
+func SetSparseShare(n int) (old int) {
+	old, sparseShare = sparseShare, n
+	return old
+}

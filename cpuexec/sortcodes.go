@@ -38,10 +38,10 @@ type component struct {
 
 // pick is the value that columns have to choose.
 func (c *component) pick() columns.Pick {
-	switch c.mode {
-	case LeastValue:
+	switch {
+	case c.mode == LeastValue, c.column.Single():
 		return columns.Least
-	case GreatestValue:
+	case c.mode == GreatestValue:
 		return columns.Greatest
 	}
 	return columns.All
@@ -243,7 +243,7 @@ func (c *component) read(tile int, set *bitset, n int, scores *scores, codes *[t
 		}
 		set.each(func(d uint32) { codes[d] = c.flag(has[d/64]>>(d%64)&1 == 0) })
 		return nil
-	case n >= loadAll && c.mode != MedianValue:
+	case n >= loadAll && c.pick() != columns.All:
 		if err := c.column.Load(tile, c.pick(), codes, has); err != nil {
 			return err
 		}

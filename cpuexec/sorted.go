@@ -162,6 +162,10 @@ type sorter struct {
 	limit  limit // nor those that are not before this, once it is set
 	scored bool
 
+	sparse bool        // few documents of the segment match
+	list   *tileCursor // decides alone what matches, and the order needs no scores; or nil
+	few    fewKeys
+
 	heap    sortHeap
 	sheets  []bounded
 	tiles   []bounded          // of the sheet
@@ -183,7 +187,7 @@ func (s *sorter) begin(j *sortJob) {
 func (r *run) endSorting() {
 	s := r.sorter
 	r.sorter = nil
-	s.job, s.plan = nil, nil
+	s.job, s.plan, s.list = nil, nil, nil
 	clear(s.comps)
 	s.heap.forget()
 	sorters.Put(s)

@@ -26,7 +26,9 @@ func TestSort(t *testing.T) {
 	defer pool.Close()
 	executors := []cpuexec.Parallel{{}, {Pool: pool, Policy: cpuexec.FGQP, Grain: 1}, {Pool: pool, Policy: cpuexec.DOCP}}
 	pages, pruned, shared := 0, 0, 0
+	defer cpuexec.SetSparseShare(cpuexec.SetSparseShare(64))
 	for round := range exectest.Fewer(300) {
+		cpuexec.SetSparseShare([]int{64, 1}[round/2%2])
 		rng := rand.New(rand.NewPCG(31, uint64(round)))
 		exectest.Plans(31, round, func(ix *exectest.Index, p *exectest.Plan) bool {
 			if round%2 == 0 {

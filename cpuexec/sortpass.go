@@ -22,6 +22,7 @@ func (r *run) sortSegment() error {
 	if err != nil {
 		return err
 	}
+	s.enterSparse(r, root)
 	if err := s.eachSheet(r, func(lo uint32) error { return r.sortSheet(root, lo) }); err != nil {
 		return err
 	}
@@ -246,6 +247,9 @@ func bringFirst(b []bounded) {
 // sortTile offers the matches of a tile, the window, that can enter.
 func (r *run) sortTile(root *clause, b *bounded) error {
 	s := r.sorter
+	if docs, ok := s.listed(b.number); ok {
+		return s.offerList(r, docs)
+	}
 	if some, err := s.candidates(r, b); !some || err != nil {
 		return err
 	}
@@ -256,7 +260,7 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 	if err := r.matchMasked(root, b.number, &s.mask, to); err != nil {
 		return err
 	}
-	n := r.win.matches.count(^uint64(0))
+	n := r.win.matches.size()
 	if n == 0 {
 		return nil
 	}
@@ -264,6 +268,9 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 	r.out.work.DocsScored += int64(n)
 	if s.scored {
 		r.addRanks()
+	}
+	if n*sparseShare <= tileDocs && s.gathers() {
+		return s.offerSet(r, &r.win.matches)
 	}
 	return s.offerAll(r, &r.win.matches, n)
 }
@@ -273,7 +280,7 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
 	r.win.fill()
 	s.mask = r.win.all
-	if lo, hi := s.window(); s.comps[0].kind == valueCode && (lo > b.lo || hi < b.hi) {
+	if lo, hi := s.window(); !s.sparse && s.comps[0].kind == valueCode && (lo > b.lo || hi < b.hi) {
 		r.out.pruned = true
 		if err := s.narrow(r, lo, hi); err != nil {
 			return false, err
@@ -371,7 +378,7 @@ func (s *sorter) offerAll(r *run, set *bitset, n int) error {
 				}
 			}
 		}
-		if n = set.count(^uint64(0)); n == 0 {
+		if n = set.size(); n == 0 {
 			return nil
 		}
 		for i := 1; i < len(s.comps); i++ {

@@ -1,5 +1,7 @@
 package cpuexec
 
+import "math/bits"
+
 // A bitset has a bit for each document of a tile.
 type bitset [64]uint64
 
@@ -43,6 +45,14 @@ func (w *window) fill() {
 		clear(w.all[hi/64+1:])
 		w.all[hi/64] &= 1<<(hi%64) - 1
 	}
+}
+
+// size returns the number of documents in the set.
+func (b *bitset) size() (n int) {
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
 }
 
 // empty reports whether no document is in the set.
