@@ -183,6 +183,9 @@ func (c *component) scoreCode(score uint64) uint64 {
 	return score
 }
 
+// bestFirst reports whether the best scores come first: bounds of scores then bound the codes.
+func (c *component) bestFirst() bool { return c.kind == scoreCode && c.desc }
+
 // keyAbove returns the least key of a column's kind that is not below a value, and whether it is that
 // value; past says that there is none.
 func keyAbove(c *columns.Column, v *columns.Value) (key uint64, past, exact bool, err error) {

@@ -10,10 +10,10 @@ import (
 	"github.com/riffle-search/riffle/blockmax"
 )
 
-// Sorting by columns. The segments, sheets and tiles whose bounds (columns.Zone) come first are visited
-// first. The last of the k best so far is the threshold: what cannot come before it is skipped, and
-// documents are compared with it in the packed form of the column, before the tree is evaluated. So the
-// order of documents in the segment does not matter, nor does the direction.
+// Sorting by columns. The segments, sheets and tiles whose bounds (columns.Zone; of scores, those of the
+// lists) come first are visited first. The last of the k best so far is the threshold: what cannot come
+// before it is skipped, and documents are compared with it in the packed form of the column, before the
+// tree is evaluated. So the order of documents in the segment does not matter, nor does the direction.
 
 // A Sorted is the answer to a plan in an Order.
 type Sorted struct {
@@ -170,6 +170,7 @@ type sorter struct {
 	sheets  []bounded
 	tiles   []bounded          // of the sheet
 	codes   [][tileDocs]uint64 // of the components, for documents of the tile
+	bounds  sums               // of scores, in the tiles of the sheet or the words of the tile
 	mask    bitset             // documents of the tile that can enter
 	in      bitset             // scratch
 	has     bitset             // scratch

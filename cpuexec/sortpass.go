@@ -14,7 +14,7 @@ func (r *run) sortSegment() error {
 	if err := s.enter(r); err != nil {
 		return s.fail(r, err)
 	}
-	if b := s.comps[0].ofSegment(); s.hopeless(b.lo, b.hi, 0) {
+	if b := s.ofSegment(r); s.hopeless(b.lo, b.hi, 0) {
 		r.out.pruned = true
 		return nil
 	}
@@ -57,9 +57,18 @@ type codeRange struct {
 
 var allCodes = codeRange{0, math.MaxUint64, true}
 
+// ofScores returns the codes of documents whose scores have a bound.
+func (c *component) ofScores(bound uint32) codeRange {
+	return codeRange{c.scoreCode(uint64(bound)), math.MaxUint64, true}
+}
+
 // ofSegment returns the codes of all documents of the segment.
-func (c *component) ofSegment() codeRange {
-	if c.kind != valueCode {
+func (s *sorter) ofSegment(r *run) codeRange {
+	c := &s.comps[0]
+	switch {
+	case c.bestFirst():
+		return c.ofScores(bestScore(r.query.tree, s.plan, s.index) + r.at.rankMax)
+	case c.kind != valueCode:
 		return allCodes
 	}
 	return c.ofKeys(c.least, c.greatest, c.column != nil, c.hasMissing)
@@ -194,9 +203,20 @@ func (r *run) sortSheet(root *clause, lo uint32) error {
 		r.tiled.sheet, r.eval.sheet = lo, lo
 	}
 	s.tiles = s.tiles[:0]
+	first := &s.comps[0]
+	if first.bestFirst() {
+		r.eval.bound(root, 0, false, &s.bounds)
+	}
 	for tiles := r.at.tilesAtWork(lo, root.tiles(lo)); tiles != 0; tiles &= tiles - 1 {
 		t := bits.TrailingZeros64(tiles)
-		s.tiles = append(s.tiles, bounded{t, s.comps[0].ofTile(int(lo/tileDocs)+t, r.at.seg.Docs)})
+		b := bounded{number: t}
+		if first.bestFirst() {
+			doc := lo + uint32(t)*tileDocs
+			b.codeRange = first.ofScores(s.bounds[t] + r.at.rankBound(doc, doc))
+		} else {
+			b.codeRange = first.ofTile(int(lo/tileDocs)+t, r.at.seg.Docs)
+		}
+		s.tiles = append(s.tiles, b)
 	}
 	for i := range s.tiles {
 		if i < bestTiles {
@@ -344,6 +364,9 @@ func (r *run) matchMasked(root *clause, t int, mask *bitset, to *scores) error {
 	}
 	r.enterLists(t)
 	words := root.words(r.win.base)
+	if s := r.sorter; s.comps[0].bestFirst() {
+		words = s.promising(r, root, words)
+	}
 	for out := ^words; out != 0; out &= out - 1 {
 		mask[bits.TrailingZeros64(out)&63] = 0
 	}
@@ -351,6 +374,24 @@ func (r *run) matchMasked(root *clause, t int, mask *bitset, to *scores) error {
 		return nil
 	}
 	return r.eval.eval(root, 0, mask, matches, to)
+}
+
+// promising drops the words of the tile whose documents cannot have a score with which they enter.
+func (s *sorter) promising(r *run, root *clause, words uint64) uint64 {
+	_, hi := s.window()
+	if hi >= math.MaxUint32 {
+		return words // any score
+	}
+	need := uint32(math.MaxUint32 - hi)
+	rank := r.at.rankBound(r.win.base, r.win.base)
+	r.eval.bound(root, 0, true, &s.bounds)
+	for in := words; in != 0; in &= in - 1 {
+		if i := bits.TrailingZeros64(in) & 63; s.bounds[i]+rank < need {
+			words &^= 1 << i
+			r.out.pruned = true
+		}
+	}
+	return words
 }
 
 // load reads the codes of component i of the n documents of a set, in the window.

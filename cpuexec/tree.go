@@ -106,7 +106,7 @@ func (r *run) evalTile(root *clause, t int, matches *bitset, to *scores) error {
 func (r *run) enterLists(t int) {
 	r.eval.tile = r.win.base
 	for _, c := range r.tiled.lists[:r.tiled.count] {
-		c.inWords = 0
+		c.words, c.inWords = &noPostings, 0
 		if c.tiles != nil && c.tiles[t] > 0 { // nil below a node that cannot match
 			c.enterTile(r.win.base)
 			c.inWords = c.words.present()
