@@ -310,6 +310,11 @@ type Options struct {
 	// is DefaultAggregationBytes.
 	AggregationBytes int64
 
+	// CollapseBytes bounds the memory of the groups of one search with SearchOptions.Collapse: some 200 to
+	// 400 bytes for each. Beyond it the search fails with a *QueryError that names the option. The default
+	// is DefaultCollapseBytes.
+	CollapseBytes int64
+
 	// Codec of new segments. The default is CodecInterpolative.
 	Codec Codec
 
@@ -396,6 +401,9 @@ const NoTrigrams = -1
 // DefaultAggregationBytes is the default of Options.AggregationBytes.
 const DefaultAggregationBytes = 256 << 20
 
+// DefaultCollapseBytes is the default of Options.CollapseBytes.
+const DefaultCollapseBytes = 256 << 20
+
 // DefaultMaxTerms is the default of Options.MaxTerms.
 const DefaultMaxTerms = 1 << 20
 
@@ -440,6 +448,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.AggregationBytes == 0 {
 		d.AggregationBytes = DefaultAggregationBytes
+	}
+	if d.CollapseBytes == 0 {
+		d.CollapseBytes = DefaultCollapseBytes
 	}
 	if d.StoredCacheBytes == 0 {
 		d.StoredCacheBytes = max(d.CacheBytes/16, 1<<20)
@@ -496,6 +507,7 @@ func (o *Options) Validate() error {
 	want(d.CacheBytes > 0, "CacheBytes", "must be positive", d.CacheBytes)
 	want(d.MaxTerms > 0, "MaxTerms", "must be positive", d.MaxTerms)
 	want(d.AggregationBytes > 0, "AggregationBytes", "must be positive", d.AggregationBytes)
+	want(d.CollapseBytes > 0, "CollapseBytes", "must be positive", d.CollapseBytes)
 	want(d.StoredCacheBytes > 0, "StoredCacheBytes", "must be positive", d.StoredCacheBytes)
 	want(d.TrigramBytes > 0 || d.TrigramBytes == NoTrigrams, "TrigramBytes", "must be positive, or NoTrigrams", d.TrigramBytes)
 	want(int(d.Codec) < len(kinds), "Codec", "must be CodecInterpolative, CodecPacked, CodecPFor or CodecRice", d.Codec)
@@ -561,6 +573,7 @@ func (o *Options) String() string {
 	line("log_bytes", d.LogBytes)
 	line("cache_bytes", d.CacheBytes)
 	line("aggregation_bytes", d.AggregationBytes)
+	line("collapse_bytes", d.CollapseBytes)
 	line("stored_cache_bytes", d.StoredCacheBytes)
 	line("codec", d.Codec)
 	line("merge.segments_per_tier", d.Merge.SegmentsPerTier)

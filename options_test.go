@@ -39,7 +39,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		Durability:  7,
 		MemoryBytes: 64<<10 - 1,
 		MaxFields:   -1,
-		CacheBytes:  -1, StoredCacheBytes: -1, AggregationBytes: -1, TrigramBytes: -2,
+		CacheBytes:  -1, StoredCacheBytes: -1, AggregationBytes: -1, CollapseBytes: -1, TrigramBytes: -2,
 		Merge:         MergeOptions{SegmentsPerTier: 1, MaxSegmentBytes: -5, Order: 4, Workers: -1, MemoryBytes: -1},
 		Similarity:    &BM25{K1: -1, B: 2},
 		SearchWorkers: -2, Exec: Exec{Policy: 9, Delta: -3, Grain: -4},
@@ -64,6 +64,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 		"Options.MaxFields: must lie in [1, 65536], not -1",
 		"Options.CacheBytes: must be positive, not -1",
 		"Options.AggregationBytes: must be positive, not -1",
+		"Options.CollapseBytes: must be positive, not -1",
 		"Options.StoredCacheBytes: must be positive, not -1",
 		"Options.TrigramBytes: must be positive, or NoTrigrams, not -2",
 		"Options.Merge.SegmentsPerTier: must be at least 2, not 1",
@@ -127,6 +128,7 @@ max_fields=10000
 log_bytes=67108864
 cache_bytes=134217728
 aggregation_bytes=268435456
+collapse_bytes=268435456
 stored_cache_bytes=8388608
 codec=interpolative
 merge.segments_per_tier=5
@@ -168,6 +170,7 @@ max_fields=77
 log_bytes=3145728
 cache_bytes=2097152
 aggregation_bytes=268435456
+collapse_bytes=268435456
 stored_cache_bytes=3145728
 codec=rice
 merge.segments_per_tier=4

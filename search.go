@@ -258,7 +258,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 			errs = append(errs, err)
 		}
 		if c != nil {
-			if s.Collapse = c.Field; c.Field == "" {
+			if s.Collapse, s.CollapseBytes = c.Field, e.opts.CollapseBytes; c.Field == "" {
 				fault("Collapse.Field", "is missing")
 			}
 		}

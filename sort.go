@@ -219,9 +219,12 @@ func byScoreAlone(keys []SortKey) bool { return len(keys) == 1 && keys[0].Score 
 // bestFirst is the order of scores as keys.
 var bestFirst = []SortKey{{Score: true, Desc: true}}
 
-// A Collapse says how documents are grouped, of which SearchOptions.Collapse returns one each.
+// A Collapse says how documents are grouped, of which SearchOptions.Collapse returns one each. Other
+// engines call that a search for distinct results. The number of distinct values is Result.Groups, less
+// the group without a value, or a CardinalityAggregation for more than one field. The values themselves
+// are a TermsAggregation, with a TopHitsAggregation for several hits of each.
 //
-// A search with it visits every match, and has all groups in memory: some 200 bytes for each.
+// A search with it visits every match, and has all groups in memory: see Options.CollapseBytes.
 type Collapse struct {
 	// Field is a field with a column, as that of a SortKey. Of several values of a document the least
 	// counts. Documents without a value are a group, too.

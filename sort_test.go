@@ -438,3 +438,31 @@ func TestParseSort(t *testing.T) {
 		}
 	}
 }
+
+// TestCollapseBytes bounds the memory of groups: one that suffices for few values of a field does not for
+// many, on one goroutine and on several, with a deadline and without.
+func TestCollapseBytes(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		ix := newIndex(t, &Options{Durability: SyncNone, CollapseBytes: 100_000, SearchWorkers: workers})
+		for range 3 {
+			var b Batch
+			for i := range 1500 {
+				b.Put(fmt.Sprint("d", i), map[string]any{"few": i % 20, "many": i})
+			}
+			ix.must(ix.Apply(t.Context(), &b))
+			ix.flush()
+		}
+		for _, deadline := range []time.Duration{0, time.Minute} {
+			o := &SearchOptions{Collapse: &Collapse{Field: "few"}, Sort: []SortKey{{Field: "many"}}, Deadline: deadline}
+			if res := ix.search(All{}, o); res.Groups != 20 || len(res.Hits) != DefaultK {
+				t.Errorf("%d groups, %d hits", res.Groups, len(res.Hits))
+			}
+			o.Collapse = &Collapse{Field: "many"}
+			_, err := ix.Search(t.Context(), All{}, o)
+			var qe *QueryError
+			if !errors.As(err, &qe) || !strings.Contains(err.Error(), "SearchOptions.Collapse: the groups take more than 100000 bytes of memory (Options.CollapseBytes)") {
+				t.Errorf("%d workers: %v", workers, err)
+			}
+		}
+	}
+}

@@ -2,11 +2,13 @@ package cpuexec
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
@@ -27,10 +29,25 @@ type Collapsed struct {
 	Work   blockmax.Work
 }
 
-// Collapse returns the first K groups of matches, by the places of their first matches in an order. The
-// columns are those of the field to group by, as in a SortKey: the least value of a document counts, and
-// documents without one are a group. All matches are visited, and all groups are in memory.
-func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by []*columns.Column) (Collapsed, error) {
+// A Grouping says which matches are a group.
+type Grouping struct {
+	// Columns are those of the field to group by, as in a SortKey. The least value of a document counts,
+	// and documents without one are a group.
+	Columns []*columns.Column
+
+	Bytes int64 // of memory that groups may take; 0 for no bound
+}
+
+// A GroupLimitError says that groups take too much memory.
+type GroupLimitError struct{ Limit int64 } // bytes
+
+func (e *GroupLimitError) Error() string {
+	return fmt.Sprintf("the groups take more than %d bytes of memory", e.Limit)
+}
+
+// Collapse returns the first K groups of matches, by the places of their first matches in an order. All
+// matches are visited, and all groups are in memory: beyond the bound it fails with a *GroupLimitError.
+func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by Grouping) (Collapsed, error) {
 	if x.Pool != nil {
 		if err := x.begin(); err != nil {
 			return Collapsed{}, err
@@ -75,7 +92,8 @@ func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by [
 // A collapseJob is what the goroutines share that collapse the matches of a plan.
 type collapseJob struct {
 	sortJob
-	by []*columns.Column
+	by   Grouping
+	held atomic.Int64 // bytes of all groups
 
 	mu     sync.Mutex
 	groups map[string]*Group // by the term of their value, "" for none
@@ -83,17 +101,29 @@ type collapseJob struct {
 	err    error
 }
 
+// hold counts memory of groups, and fails beyond the bound.
+func (j *collapseJob) hold(bytes int64) error {
+	if now := j.held.Add(bytes); j.by.Bytes > 0 && now > j.by.Bytes {
+		return &GroupLimitError{j.by.Bytes}
+	}
+	return nil
+}
+
 // first returns the first k groups after the place of an order.
 func (j *collapseJob) first(o *Order, k int) Collapsed {
-	all := make([]Group, 0, len(j.groups))
+	all := make([]*Group, 0, len(j.groups))
 	for _, g := range j.groups {
 		if o.After != nil && !o.isAfter(&g.Place) {
 			continue
 		}
-		all = append(all, *g)
+		all = append(all, g)
 	}
-	slices.SortFunc(all, func(a, b Group) int { return o.Compare(&a.Place, &b.Place) })
-	return Collapsed{Groups: all[:min(k, len(all))], Count: len(j.groups), Total: j.total}
+	slices.SortFunc(all, func(a, b *Group) int { return o.Compare(&a.Place, &b.Place) })
+	found := Collapsed{Groups: make([]Group, min(k, len(all))), Count: len(j.groups), Total: j.total}
+	for i := range found.Groups {
+		found.Groups[i] = *all[i]
+	}
+	return found
 }
 
 // isAfter reports whether a place comes after that of the order.
@@ -117,6 +147,23 @@ type collapser struct {
 	none   int32            // that of documents without a value, or 0
 	of     []uint64         // keys of the groups, by slot
 	sizes  []int            // by slot
+	held   int64            // bytes of the slots, which the job counts
+}
+
+// The memory of a group, but for its sort keys: as a slot, with a row of the map and what a heap has
+// besides codes; and as a Group in the map of the job, with a pointer for the final order.
+const (
+	slotBytes  = 100
+	groupBytes = int64(unsafe.Sizeof(Group{})) + 64
+)
+
+// bytes is the memory that the job takes for a group.
+func (g *Group) bytes() int64 {
+	n := groupBytes + int64(len(g.Keys))*int64(unsafe.Sizeof(KeyValue{}))
+	for i := range g.Keys {
+		n += int64(len(g.Keys[i].Value.Term))
+	}
+	return n
 }
 
 // begin makes a run visit matches for the job.
@@ -152,7 +199,7 @@ func (c *collapser) enter(r *run) error {
 	if err := c.s.enter(r); err != nil {
 		return c.s.fail(r, err)
 	}
-	c.column = c.job.by[r.at.index]
+	c.column = c.job.by.Columns[r.at.index]
 	clear(c.slots)
 	c.none, c.of, c.sizes = 0, append(c.of[:0], 0), append(c.sizes[:0], 0) // slot 0 is no group's
 	return nil
@@ -190,6 +237,9 @@ func (c *collapser) flush() error {
 		before := j.groups[string(term)]
 		if before == nil {
 			j.groups[string(term)] = &g
+			if err := j.hold(g.bytes() + int64(len(term))); err != nil {
+				return err
+			}
 			continue
 		}
 		before.Size += g.Size
@@ -198,6 +248,8 @@ func (c *collapser) flush() error {
 		}
 	}
 	c.sizes = c.sizes[:0]
+	j.held.Add(-c.held)
+	c.held = 0
 	return nil
 }
 
@@ -252,5 +304,10 @@ func (c *collapser) add(r *run, n int) error {
 			}
 		}
 	}
-	return s.err
+	if s.err != nil {
+		return s.err
+	}
+	held := int64(len(c.sizes)) * int64(slotBytes+8*h.n)
+	held, c.held = held-c.held, held
+	return c.job.hold(held)
 }

@@ -55,7 +55,7 @@ func TestCollapse(t *testing.T) {
 				o := c.order
 				for got, page := 0, 0; page < 3; page++ {
 					q := *p
-					s, err := x.Collapse(context.Background(), &q, &o, by.order.Keys[key].Columns)
+					s, err := x.Collapse(context.Background(), &q, &o, cpuexec.Grouping{Columns: by.order.Keys[key].Columns})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -99,6 +99,8 @@ type Settings struct {
 
 	Sort     []SortKey // the order of hits; nil for that of scores
 	Collapse string    // with Sort: the field of whose values each has one hit; or ""
+
+	CollapseBytes int64 // memory for the groups
 }
 
 // page returns how many hits to return.

@@ -2,12 +2,13 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/riffle-search/riffle/blockmax"
-	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/plan"
 )
 
 // A SortKey is one key of a sorted search.
@@ -58,7 +59,7 @@ func (x *Run) appendID(dst []byte, segment int, doc uint32) ([]byte, error) {
 type sorting struct {
 	cpu    cpuexec.Parallel
 	order  *cpuexec.Order
-	by     []*columns.Column // of the field whose values are groups; nil for none
+	by     cpuexec.Grouping // without columns: none
 	answer *sorted
 }
 
@@ -71,7 +72,7 @@ type sorted struct {
 
 // TopK implements dispatch.CPU.
 func (s sorting) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
-	if s.by != nil {
+	if s.by.Columns != nil {
 		return s.collapse(ctx, p)
 	}
 	found, err := s.cpu.Sort(ctx, p, s.order)
@@ -87,6 +88,10 @@ func (s sorting) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, err
 // collapse is TopK for the first match of each group.
 func (s sorting) collapse(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, error) {
 	found, err := s.cpu.Collapse(ctx, p, s.order, s.by)
+	var limit *cpuexec.GroupLimitError
+	if errors.As(err, &limit) {
+		err = plan.Errorf("SearchOptions.Collapse", "%w (Options.CollapseBytes)", err)
+	}
 	if err != nil {
 		return blockmax.TopK{}, err
 	}
@@ -135,9 +140,10 @@ func (x *Run) submitSorted() (err error) {
 	order.After, order.Ties = x.after, x.ties
 	x.sorting = sorting{cpu: o.CPU, order: order, answer: &x.answer}
 	if o.Collapse != "" {
-		if x.sorting.by, err = x.preparer.Columns(x.view, &o.Settings, "SearchOptions.Collapse.Field", o.Collapse); err != nil {
+		if x.sorting.by.Columns, err = x.preparer.Columns(x.view, &o.Settings, "SearchOptions.Collapse.Field", o.Collapse); err != nil {
 			return err
 		}
+		x.sorting.by.Bytes = o.CollapseBytes
 	}
 	if o.Due.IsZero() {
 		return nil
