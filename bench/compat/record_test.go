@@ -71,6 +71,9 @@ func TestRecord(t *testing.T) {
 		for range 150 {
 			requests = append(requests, strings.Replace(string(request(rng)), `"size":100`, `"size":5`, 1))
 		}
+		for range 60 {
+			requests = append(requests, string(facetsRequest(rng)))
+		}
 		for _, text := range requests {
 			a := recorded{Request: json.RawMessage(text)}
 			var req upstream.SearchRequest

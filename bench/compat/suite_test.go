@@ -19,7 +19,7 @@ import (
 )
 
 // refusals are the reasons for which a request may be refused.
-var refusals = []string{"columns of values", "are not supported"}
+var refusals = []string{"are not supported"}
 
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(reason string) bool { return strings.Contains(err.Error(), reason) })

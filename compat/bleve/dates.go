@@ -12,7 +12,10 @@ import (
 // time, or the name of a unit of Unix time.
 type dateParser func(text string) (t time.Time, layout string, ok bool)
 
-// optionalLayouts are those of bleve's parser dateTimeOptional.
+// defaultParser is the name of bleve's parser for dates in requests.
+const defaultParser = "dateTimeOptional"
+
+// optionalLayouts are those of the default parser.
 var optionalLayouts = []string{
 	time.RFC3339Nano, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 -0700", "2006-01-02",
 }
@@ -21,7 +24,7 @@ var optionalLayouts = []string{
 var unixUnits = map[string]int64{"unix_sec": 1e9, "unix_milli": 1e6, "unix_micro": 1e3, "unix_nano": 1}
 
 func builtinParsers() map[string]dateParser {
-	parsers := map[string]dateParser{"dateTimeOptional": byLayouts(optionalLayouts)}
+	parsers := map[string]dateParser{defaultParser: byLayouts(optionalLayouts)}
 	for name, unit := range unixUnits {
 		parsers[name] = func(text string) (time.Time, string, bool) {
 			n, err := strconv.ParseInt(text, 10, 64)

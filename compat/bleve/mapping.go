@@ -98,7 +98,7 @@ func parseMapping(text []byte) (*Mapping, error) {
 		Analysis      customAnalysis              `json:"analysis"`
 	}{
 		Default: &documentMapping{Enabled: true, Dynamic: true}, TypeField: "_type", DefaultType: "_default",
-		Analyzer: "standard", Dates: "dateTimeOptional", DefaultField: allField,
+		Analyzer: "standard", Dates: defaultParser, DefaultField: allField,
 	}
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, err

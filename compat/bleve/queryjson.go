@@ -414,7 +414,7 @@ func (p *queryParser) numbers(place, field string, j *queryJSON, boost float64) 
 }
 
 func (p *queryParser) dates(place, field string, j *queryJSON, boost float64) (node, error) {
-	name := "dateTimeOptional"
+	name := defaultParser
 	if j.DateParser != "" {
 		name = j.DateParser
 	}

@@ -1,9 +1,9 @@
 package bleve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
@@ -16,10 +16,11 @@ type request struct {
 	highlight *highlighting
 	locations bool
 	unscored  bool
-	facets    bool // that there are none is said by {} instead of null
+	facets    map[string]*facetRequest
 	sort      []sortKey
 	after     []string // sort keys of the hit that the page follows
 	before    []string // sort keys of the hit that the page precedes
+	mark      *Hit     // that hit
 }
 
 // A highlighting says which fields have fragments; nil stands for those that match.
@@ -54,9 +55,9 @@ func (m *Mapping) parseRequest(text []byte) (*request, error) {
 	if j.Size != nil && *j.Size >= 0 {
 		r.size = *j.Size
 	}
-	r.facets = j.Facets != nil
-	for name := range j.Facets {
-		return nil, placed(fmt.Sprintf("facets[%q]", name), errorf("facets need columns of values, which the index does not have"))
+	var err error
+	if r.facets, err = m.parseFacets(j.Facets); err != nil {
+		return nil, err
 	}
 	if len(j.KNN) > 0 && string(j.KNN) != "null" && string(j.KNN) != "[]" {
 		return nil, placed("knn", errorf("vectors are not supported"))
@@ -82,22 +83,24 @@ func (m *Mapping) parseRequest(text []byte) (*request, error) {
 		}
 		h.how = how
 	}
-	if err := r.order(j.Sort); err != nil {
+	if err := r.order(m, j.Sort); err != nil {
 		return nil, err
 	}
 	p := queryParser{m: m}
-	var err error
 	r.query, err = p.parse("query", j.Query)
 	return r, err
 }
 
 // order reads the sort keys and what belongs to them.
-func (r *request) order(list []json.RawMessage) error {
+func (r *request) order(m *Mapping, list []json.RawMessage) error {
 	if list == nil {
 		r.sort = []sortKey{{descending: true}}
 	}
 	for i, text := range list {
 		key, err := parseSortKey(text)
+		if reason := m.unsupported[key.field]; reason != "" && err == nil {
+			err = errorf("%q: %s", key.field, reason)
+		}
 		if err != nil {
 			return placed(fmt.Sprintf("sort[%d]", i), err)
 		}
@@ -118,28 +121,37 @@ func (r *request) order(list []json.RawMessage) error {
 		case len(page.keys) != len(r.sort):
 			return placed(page.name, errorf("%d sort keys are wanted, not %d", len(r.sort), len(page.keys)))
 		}
-		for i, key := range r.sort {
-			if key.field != "" {
-				if _, err := key.encode(page.keys[i]); err != nil {
-					return placed(fmt.Sprintf("%s[%d]", page.name, i), err)
-				}
-				continue
-			}
-			if _, err := strconv.ParseFloat(page.keys[i], 64); err != nil && !key.id {
-				return placed(fmt.Sprintf("%s[%d]", page.name, i), errorf("%q is no score", page.keys[i]))
-			}
+		var err error
+		if r.mark, err = r.hitOf(page.name, page.keys); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// byScore reports whether hits are in the order in which riffle finds them, but for ties, which further
-// keys order.
-func (r *request) byScore() bool {
-	return r.after == nil && r.before == nil && len(r.sort) > 0 && !r.sort[0].id && r.sort[0].field == "" && r.sort[0].descending
+// hitOf returns a hit with sort keys.
+func (r *request) hitOf(name string, keys []string) (*Hit, error) {
+	h := &Hit{terms: make([]string, len(keys))}
+	for i, key := range r.sort {
+		var err error
+		switch {
+		case key.id:
+			h.ID = cmp.Or(h.ID, keys[i]) // a second one orders nothing
+		case key.field != "":
+			h.terms[i], err = key.encode(keys[i])
+		default:
+			if h.Score, err = strconv.ParseFloat(keys[i], 64); err != nil {
+				err = errorf("%q is no score", keys[i])
+			}
+		}
+		if err != nil {
+			return nil, placed(fmt.Sprintf("%s[%d]", name, i), err)
+		}
+	}
+	return h, nil
 }
 
-// tieBroken reports whether keys behind the score order ties.
-func (r *request) tieBroken() bool {
-	return slices.ContainsFunc(r.sort, func(k sortKey) bool { return k.id || k.field != "" })
+// byScore reports whether the best hits come first, and further keys order ties.
+func (r *request) byScore() bool {
+	return r.native() && len(r.sort) > 0 && !r.sort[0].id && r.sort[0].descending
 }

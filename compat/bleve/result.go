@@ -1,16 +1,14 @@
 package bleve
 
-import "github.com/riffle-search/riffle"
-
 // A Result is the answer to a request, with bleve's names in JSON.
 type Result struct {
-	Status   Status         `json:"status"`
-	Hits     []*Hit         `json:"hits"`
-	Total    int            `json:"total_hits"`
-	Cost     int            `json:"cost"` // always 0
-	MaxScore float64        `json:"max_score"`
-	Took     int64          `json:"took"` // in nanoseconds
-	Facets   map[string]any `json:"facets"`
+	Status   Status            `json:"status"`
+	Hits     []*Hit            `json:"hits"`
+	Total    int               `json:"total_hits"`
+	Cost     int               `json:"cost"` // always 0
+	MaxScore float64           `json:"max_score"`
+	Took     int64             `json:"took"` // in nanoseconds
+	Facets   map[string]*Facet `json:"facets"`
 }
 
 // A Status counts the indexes that were searched.
@@ -31,10 +29,9 @@ type Hit struct {
 	DecodedSort []string            `json:"decoded_sort,omitempty"`
 	Fields      map[string]any      `json:"fields,omitempty"` // values: string, float64, bool, or []any of these
 
-	terms    []string // for the sort keys that are fields
-	order    [2]int   // number of the index, and place among its hits
-	m        *Mapping
-	snapshot *riffle.Snapshot
+	terms  []string // for the sort keys that are fields
+	order  [2]int   // number of the index, and place among its documents
+	finder *finder
 }
 
 // add adds a value of a field.

@@ -146,7 +146,7 @@ func (b *schemaBuilder) field(at string, path []string, f *fieldMapping) (field 
 	case "boolean":
 		field.Type = riffle.FieldBool
 	case "datetime":
-		if field.Type = riffle.FieldDate; f.DateFormat != "" && f.DateFormat != "dateTimeOptional" {
+		if field.Type = riffle.FieldDate; f.DateFormat != "" && f.DateFormat != defaultParser {
 			b.problem(at+".date_format", "strings are read as RFC 3339 or as a date alone; put others as a time.Time")
 		}
 	default:

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -22,73 +22,48 @@ func (a Alias) Search(ctx context.Context, request []byte) (*Result, error) {
 		return nil, fmt.Errorf("bleve: %w", err)
 	}
 	res := &Result{Status: Status{Total: len(a), Successful: len(a)}, Hits: []*Hit{}}
-	if r.facets {
-		res.Facets = map[string]any{}
-	}
+	tallies := r.tallies()
 	for i, x := range a {
 		s, err := x.engine.Snapshot()
 		if err != nil {
 			return nil, err
 		}
 		defer s.Close()
-		q, hits, total, err := x.best(ctx, s, r)
+		q, err := r.query.query(&compiler{ctx, s})
 		if err != nil {
 			return nil, err
 		}
-		res.Total += total
-		begin := len(res.Hits)
-		for place, h := range hits {
-			res.MaxScore = max(res.MaxScore, h.Score)
-			res.Hits = append(res.Hits, &Hit{Index: x.name, ID: h.ID, Score: h.Score, order: [2]int{i, place}, m: x.m, snapshot: s})
+		if q == nil {
+			continue
 		}
-		if err := x.addTerms(ctx, s, r, q, res.Hits[begin:]); err != nil {
+		if r.unscored {
+			q = riffle.ConstantScore{Query: q, Score: 0}
+		}
+		f := &finder{index: x, number: i, snapshot: s, request: r, query: q, tallies: tallies}
+		if err := f.find(ctx); err != nil {
 			return nil, err
 		}
+		res.Total += f.total
+		res.MaxScore = max(res.MaxScore, f.best)
+		res.Hits = append(res.Hits, f.hits...)
 	}
 	res.Hits = r.page(res.Hits)
+	if err := r.addScores(ctx, res.Hits); err != nil {
+		return nil, err
+	}
 	for _, h := range res.Hits {
 		if err := h.finish(ctx, r); err != nil {
 			return nil, err
 		}
 	}
+	if r.facets != nil {
+		res.Facets = make(map[string]*Facet, len(tallies))
+		for name, t := range tallies {
+			res.Facets[name] = t.result()
+		}
+	}
 	res.Took = time.Since(begin).Nanoseconds()
 	return res, nil
-}
-
-// best returns the query, and the hits of an index that may be on the page, and how many there are in all. If there
-// are any, the best one is among them.
-func (x *Index) best(ctx context.Context, s *riffle.Snapshot, r *request) (q riffle.Query, _ []riffle.Hit, total int, err error) {
-	q, err = r.query.query(&compiler{ctx, s})
-	if err != nil || q == nil {
-		return nil, nil, 0, err
-	}
-	if r.unscored {
-		q = riffle.ConstantScore{Query: q, Score: 0}
-	}
-	want := r.from + r.size
-	if !r.byScore() {
-		if want, err = s.Count(ctx, q); err != nil || want == 0 {
-			return nil, nil, 0, err
-		}
-	}
-	k := max(want, 1)
-	if r.tieBroken() {
-		k++ // to see whether the next one ties
-	}
-	for {
-		if k > riffle.MaxK {
-			return nil, nil, 0, fmt.Errorf("bleve: sort: at most %d hits are put in order", riffle.MaxK)
-		}
-		res, err := s.Search(ctx, q, &riffle.SearchOptions{K: k, ExactTotal: true})
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		n := len(res.Hits)
-		if !r.tieBroken() || want == 0 || n < k || res.Hits[n-1].Score < res.Hits[want-1].Score {
-			return q, res.Hits, res.Total, nil
-		}
-		k *= 2
-	}
 }
 
 // compare orders hits by the sort keys, then by their place in the indexes.
@@ -111,36 +86,46 @@ func (r *request) compare(a, b *Hit) int {
 	return 0
 }
 
-// page returns the hits of the page, in order.
-func (r *request) page(hits []*Hit) []*Hit {
+// put puts hits in order.
+func (r *request) put(hits []*Hit) {
 	slices.SortFunc(hits, func(a, b *Hit) int { return cmp.Or(r.compare(a, b), slices.Compare(a.order[:], b.order[:])) })
-	switch {
-	case r.after != nil:
-		mark := r.mark(r.after)
-		hits = slices.DeleteFunc(hits, func(h *Hit) bool { return r.compare(h, mark) <= 0 })
-	case r.before != nil:
-		mark := r.mark(r.before)
-		hits = slices.DeleteFunc(hits, func(h *Hit) bool { return r.compare(h, mark) >= 0 })
+}
+
+// page returns the hits of the page, in order, of those that each index has for it.
+func (r *request) page(hits []*Hit) []*Hit {
+	r.put(hits)
+	if r.before != nil {
 		hits = hits[max(0, len(hits)-r.size):]
 	}
 	hits = hits[min(r.from, len(hits)):]
 	return hits[:min(r.size, len(hits))]
 }
 
-// mark returns a hit with sort keys.
-func (r *request) mark(keys []string) *Hit {
-	h := Hit{terms: make([]string, len(keys))}
-	for i, key := range r.sort { // request.order has checked the keys
-		switch {
-		case key.id:
-			h.ID = cmp.Or(h.ID, keys[i]) // a second one orders nothing
-		case key.field != "":
-			h.terms[i], _ = key.encode(keys[i])
-		default:
-			h.Score, _ = strconv.ParseFloat(keys[i], 64)
+// addScores gives hits of a page their scores, unless they were found by scores.
+func (r *request) addScores(ctx context.Context, hits []*Hit) error {
+	if r.unscored || r.byScore() {
+		return nil
+	}
+	of := map[*finder]map[string]*Hit{}
+	for _, h := range hits {
+		if of[h.finder] == nil {
+			of[h.finder] = map[string]*Hit{}
+		}
+		of[h.finder][h.ID] = h
+	}
+	for f, byID := range of {
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(byID)), riffle.MaxK) {
+			q := riffle.Bool{Must: []riffle.Query{f.query}, Filter: []riffle.Query{riffle.IDs{Values: ids}}}
+			res, err := f.snapshot.Search(ctx, q, &riffle.SearchOptions{K: len(ids)})
+			if err != nil {
+				return err
+			}
+			for _, h := range res.Hits {
+				byID[h.ID].Score = h.Score
+			}
 		}
 	}
-	return &h
+	return nil
 }
 
 // finish adds to a hit what the request asks for.
@@ -163,7 +148,7 @@ func (h *Hit) finish(ctx context.Context, r *request) error {
 	if len(r.fields) == 0 && !locate {
 		return nil
 	}
-	fields, err := h.snapshot.Get(ctx, h.ID)
+	fields, err := h.finder.snapshot.Get(ctx, h.ID)
 	if err != nil {
 		return err
 	}
@@ -175,7 +160,7 @@ func (h *Hit) finish(ctx context.Context, r *request) error {
 	if !locate {
 		return nil
 	}
-	d := &located{m: h.m, id: h.ID, values: values, tokens: map[*value][]token{}, phrases: r.highlight == nil && !r.locations}
+	d := &located{m: h.finder.index.m, id: h.ID, values: values, tokens: map[*value][]token{}, phrases: r.highlight == nil && !r.locations}
 	h.Locations = d.locations(r.query)
 	if r.highlight == nil {
 		return nil

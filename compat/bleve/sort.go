@@ -1,16 +1,12 @@
 package bleve
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/riffle-search/riffle"
 )
 
 // A sortKey orders hits by their score, their id or the terms of a field.
@@ -111,34 +107,27 @@ func parseSortKey(text json.RawMessage) (key sortKey, err error) {
 
 // check refuses what has no terms to sort by.
 func (k *sortKey) check() error {
-	switch {
-	case k.field == allField:
-		return errorf("sorting by %s is not supported", allField)
-	case k.field == "" && !k.id:
+	if k.field == "" && !k.id {
 		return errorf("it names no field")
 	}
 	return nil
 }
 
-// term returns the term of a document by which it is sorted.
-func (k *sortKey) term(m *Mapping, values []*value) string {
-	var terms, whole []string
-	exact := true // the document has no terms but those of numbers and dates
-	for _, v := range values {
-		if v.field != k.field {
-			continue
-		}
-		_, number := v.sortable()
-		for i, t := range m.tokens(v) {
-			terms = append(terms, t.term)
-			if number && i == 0 {
-				whole = append(whole, t.term)
+// term returns the term by which a document is sorted, of those that it has, which ascend.
+func (k *sortKey) term(terms []string) string {
+	if k.kind != stringTerms {
+		var whole []string
+		coded := true // all terms are of numbers and dates, as bleve tells by their form alone
+		for _, term := range terms {
+			shift, ok := prefixCoding(term)
+			coded = coded && ok
+			if ok && shift == 0 {
+				whole = append(whole, term)
 			}
-			exact = exact && number
 		}
-	}
-	if k.kind == numberTerms || k.kind == dateTerms || k.kind == anyTerms && exact && len(whole) > 0 {
-		terms = whole
+		if k.kind != anyTerms || coded && len(whole) > 0 {
+			terms = whole
+		}
 	}
 	switch {
 	case len(terms) == 0 && k.first == k.descending:
@@ -146,9 +135,9 @@ func (k *sortKey) term(m *Mapping, values []*value) string {
 	case len(terms) == 0:
 		return lowTerm
 	case k.max:
-		return slices.Max(terms)
+		return terms[len(terms)-1]
 	}
-	return slices.Min(terms)
+	return terms[0]
 }
 
 // decode returns what decoded_sort has for a term.
@@ -194,38 +183,4 @@ func prefixDecoded(term string) int64 {
 // byField reports whether a key is a field.
 func (r *request) byField() bool {
 	return slices.ContainsFunc(r.sort, func(k sortKey) bool { return k.field != "" })
-}
-
-// addTerms gives hits of an index the terms of their sort keys, and their places in the order of
-// documents, which decides between equal hits.
-func (x *Index) addTerms(ctx context.Context, s *riffle.Snapshot, r *request, q riffle.Query, hits []*Hit) error {
-	if !r.byField() || len(hits) == 0 {
-		return nil
-	}
-	res, err := s.Search(ctx, riffle.ConstantScore{Query: q, Score: 0}, &riffle.SearchOptions{K: riffle.MaxK})
-	if err != nil {
-		return err
-	}
-	places := make(map[string]int, len(res.Hits))
-	for i, h := range res.Hits {
-		places[h.ID] = i
-	}
-	for _, h := range hits {
-		fields, err := s.Get(ctx, h.ID)
-		if err != nil {
-			return err
-		}
-		values, err := decodeFields(fields)
-		if err != nil {
-			return fmt.Errorf("bleve: document %q: %w", h.ID, err)
-		}
-		h.order[1] = places[h.ID]
-		h.terms = make([]string, len(r.sort))
-		for i := range r.sort {
-			if k := &r.sort[i]; k.field != "" {
-				h.terms[i] = k.term(x.m, values)
-			}
-		}
-	}
-	return nil
 }

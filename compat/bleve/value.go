@@ -198,6 +198,15 @@ func prefixCoded(n int64, shift uint) string {
 	return string(buf[:size])
 }
 
+// prefixCoding returns how many bits a term of prefixCoded leaves out, if the term has the form of one.
+func prefixCoding(term string) (shift int, ok bool) {
+	if term == "" || term[0] < ' ' || term[0] > ' '+63 {
+		return 0, false
+	}
+	shift = int(term[0] - ' ')
+	return shift, len(term) == (63-shift)/7+2
+}
+
 // A termSpan is a range of terms, both ends of which belong to it.
 type termSpan struct{ from, to string }
 
