@@ -12,8 +12,8 @@
 //
 // # What is the same
 //
-// The documents found and their number, the stored fields, fragments and locations, and the order by
-// _id and by fields. Scores, and the order that follows from them, are riffle's BM25.
+// The documents found and their number, the stored fields, fragments and locations, facets, and the order
+// by _id and by fields. Scores, and the order that follows from them, are riffle's BM25.
 //
 //	match, match_phrase     analyzer, operator, fuzziness, prefix_length
 //	term, terms             phrases of terms, of alternatives, and fuzzy ones
@@ -25,14 +25,20 @@
 //	request                 size, from, fields, highlight, includeLocations, score ("none"),
 //	                        sort by fields (type, mode, missing), _score and _id, search_after,
 //	                        search_before
+//	facets                  size, field, term_prefix, term_pattern, numeric_ranges, date_ranges
+//
+// A facet counts values rather than documents: of analyzed texts each word, of numbers also the terms
+// for ranges, once for each document that has it. Of a facet of terms, missing are the documents without
+// a term that has the prefix and the pattern, while total has all terms.
 //
 // Boosts of compound queries are ignored, as in bleve.
 //
 // # What is refused
 //
-// An error names the place: places on a map, networks, vectors, synonyms of requests, explanations,
-// facets, and boosts that are negative or above riffle.MaxBoost. So is what bleve's
-// SearchRequest.Validate refuses, which bleve's Search does not call.
+// An error names the place: places on a map, networks, vectors, synonyms of requests, explanations, and
+// boosts that are negative or above riffle.MaxBoost. So is what bleve's SearchRequest.Validate refuses,
+// which bleve's Search does not call, and what makes bleve panic: a facet that is null, or whose size is
+// negative.
 //
 // # How it works
 //
@@ -58,6 +64,8 @@
 //     files of words. Places behind a char filter are those of the text; in bleve they are beside it. A
 //     path of the filter hierarchy has at most 256 levels; in bleve, one without max crashes.
 //   - A phrase with a hundred stop words in a row may reach from one value of a list to the next.
+//   - The facets of an Alias are exact. bleve adds up the first terms of each index, so that counts are too
+//     low, and only those in which a term is among the first.
 //   - If several fragments are equally good, or several terms begin at one place, bleve's choice is
 //     partly random; here it is the first.
 //   - A word of a query string with more than two edits is an error also where it is dropped since it has
