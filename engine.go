@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/riffle-search/riffle/analysis"
 	"github.com/riffle-search/riffle/internal/accelerator"
@@ -21,6 +22,9 @@ type Engine struct {
 
 	accelerator   accelerator.Accelerator // nil without a GPU
 	noAccelerator error                   // why accelerator is nil, with Options.GPU
+
+	stopExpiry func()        // ends the deletion of expired documents; nil without Options.Expire
+	expired    atomic.Uint64 // documents that have expired since Open
 }
 
 // Open opens the index in a directory. Unless Options.ReadOnly is set, a missing or empty directory
@@ -63,6 +67,9 @@ func Open(dir string, opts *Options) (*Engine, error) {
 		Preparer: e.newPreparer, Cores: e.opts.SearchWorkers, Spin: e.opts.private.spin, Accelerator: e.accelerator,
 	})
 	e.loadPrices()
+	if err := e.startExpiry(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return e, nil
 }
 
@@ -82,6 +89,9 @@ func (e *Engine) newPreparer() plan.Preparer {
 // may the function that is passed to Check. A function of a Listener must not, because Close waits
 // for the goroutine that calls it.
 func (e *Engine) Close() error {
+	if e.stopExpiry != nil {
+		e.stopExpiry()
+	}
 	return e.index.Close(func() error {
 		defer e.searcher.Close()
 		return errors.Join(e.closeAccelerator(), e.keepPrices())

@@ -20,6 +20,7 @@ type Listener struct {
 	Searched func(SearchEvent) // a search has been answered, or has failed
 	Sealed   func(SealEvent)   // the in-memory segment has been written out
 	Merged   func(MergeEvent)  // segments have become one
+	Expired  func(ExpireEvent) // documents have been deleted by Options.Expire
 
 	// GPUFailed: a GPU failed to answer a batch, or to invert documents of a build. The CPU did it
 	// instead; nothing is lost.

@@ -233,6 +233,29 @@ func ExampleEngine_UpdateByQuery() {
 	// Jane Eyre J <nil> <nil>
 }
 
+// An index keeps the lines of a week. The first sweep begins at Open.
+func ExampleExpire() {
+	ctx := context.Background()
+	expired := make(chan riffle.ExpireEvent, 1)
+	e, done := library(&riffle.Options{
+		Schema:   &riffle.Schema{Fields: map[string]riffle.Field{"at": {Type: riffle.FieldDate}}},
+		Expire:   &riffle.Expire{Field: "at", After: 7 * 24 * time.Hour, Every: 10 * time.Millisecond},
+		Listener: &riffle.Listener{Expired: func(ev riffle.ExpireEvent) { expired <- ev }},
+	})
+	defer done()
+	var b riffle.Batch
+	b.Put("old", map[string]any{"at": time.Now().Add(-8 * 24 * time.Hour)})
+	b.Put("new", map[string]any{"at": time.Now()})
+	if err := e.Apply(ctx, &b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println((<-expired).Docs, "has expired")
+	show(e.Search(ctx, riffle.Exists{Field: "at"}, nil))
+	// Output:
+	// 1 has expired
+	// new
+}
+
 // A program that reads changes from a log stores with each batch how far it has read. After a crash
 // it continues from there.
 func ExampleBatch_position() {

@@ -351,6 +351,10 @@ type Options struct {
 	// registered ones.
 	Analyzers map[string]analysis.Analyzer
 
+	// Expire deletes documents some time after a date that they have. The default, nil, deletes none.
+	// It holds as long as the engine is open, and has no effect on a Build or with ReadOnly.
+	Expire *Expire
+
 	// Listener receives the engine's events. The default is none.
 	Listener *Listener
 
@@ -430,6 +434,11 @@ func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {
 		d = *o
+	}
+	if d.Expire != nil && d.Expire.Every == 0 {
+		x := *d.Expire
+		x.Every = defaultExpireEvery
+		d.Expire = &x
 	}
 	if d.MemoryBytes == 0 {
 		d.MemoryBytes = DefaultMemoryBytes
@@ -520,6 +529,11 @@ func (o *Options) Validate() error {
 		want(d.Merge.OrderField == "", "Merge.OrderField", "goes with OrderByField", strconv.Quote(d.Merge.OrderField))
 		want(!d.Merge.OrderDescending, "Merge.OrderDescending", "goes with OrderByField", true)
 	}
+	if x := d.Expire; x != nil {
+		want(x.Field != "", "Expire.Field", "must name a field", `""`)
+		want(x.After >= 0, "Expire.After", "must not be negative", x.After)
+		want(x.Every > 0, "Expire.Every", "must be positive", x.Every)
+	}
 	want(d.Merge.Workers > 0, "Merge.Workers", "must be at least 1", d.Merge.Workers)
 	want(d.Merge.MemoryBytes > 0, "Merge.MemoryBytes", "must be positive", d.Merge.MemoryBytes)
 	want(d.Rank.Alpha >= 0 && d.Rank.Alpha <= 1 && !math.IsNaN(d.Rank.Alpha), "Rank.Alpha", "must lie in [0, 1]", d.Rank.Alpha)
@@ -591,6 +605,11 @@ func (o *Options) String() string {
 	line("exec.policy", d.Exec.Policy)
 	line("exec.grain", d.Exec.Grain)
 	line("exec.delta", d.Exec.Delta)
+	if x := d.Expire; x != nil {
+		line("expire.field", x.Field)
+		line("expire.after", x.After)
+		line("expire.every", x.Every)
+	}
 	if g := d.GPU; g != nil {
 		line("gpu.devices", g.Devices)
 		line("gpu.required", g.Required)

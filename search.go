@@ -301,6 +301,8 @@ func (o *SearchOptions) ofHits() string {
 		return "Sort"
 	case o.Collapse != nil:
 		return "Collapse"
+	case o.Versions:
+		return "Versions"
 	case len(o.Load) > 0:
 		return "Load"
 	case o.Highlight != nil:

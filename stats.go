@@ -12,6 +12,7 @@ import (
 type Stats struct {
 	Docs     uint64 // documents that searches can find
 	Deleted  uint64 // documents deleted but not yet merged away
+	Expired  uint64 // documents deleted by Options.Expire since Open
 	Segments []SegmentStats
 	Fields   []FieldStats // by name
 
@@ -145,7 +146,7 @@ func (e *Engine) Stats() (*Stats, error) {
 		Docs: of.Docs, Deleted: of.Deleted, MemoryBytes: of.MemoryBytes, CacheBytes: of.CacheBytes, CacheHits: of.Lists.Hits, CacheMisses: of.Lists.Misses,
 		CacheHitBytes: of.Lists.HitBytes, CacheReadBytes: of.Lists.ReadBytes, CachePositionBytes: of.Lists.PositionRead, Resident: residentStats(&of.Resident),
 		Filters: FilterStats(of.Filters), Stored: StoredStats(of.Stored), Pinned: PinnedStats(of.Pinned), GPU: e.gpuStats(), LogRecords: of.LogRecords,
-		Written: WrittenStats(of.Written), Store: of.Store,
+		Written: WrittenStats(of.Written), Store: of.Store, Expired: e.expired.Load(),
 	}
 	for _, s := range of.Segments {
 		st.Segments = append(st.Segments, SegmentStats{
