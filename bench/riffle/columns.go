@@ -13,7 +13,8 @@ import (
 	"github.com/riffle-search/riffle/bench/protocol"
 )
 
-// columnFields add the fields of rows to a schema; see protocol.Column.
+// columnFields add the fields of rows to a schema; see protocol.Column. As in
+// Tantivy and in Lucene with doc values, numbers and times have columns and no terms.
 func columnFields(schema *riffle.Schema, spec string) ([]protocol.Column, error) {
 	if spec == "" {
 		return nil, nil
@@ -22,9 +23,9 @@ func columnFields(schema *riffle.Schema, spec string) ([]protocol.Column, error)
 	for _, c := range columns {
 		switch c.Kind {
 		case "time":
-			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldDate, NoStore: true}
+			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldDate, NoStore: true, NoIndex: true, Column: riffle.ColumnStored}
 		case "int":
-			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldNumber, NoStore: true}
+			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldNumber, NoStore: true, NoIndex: true, Column: riffle.ColumnStored}
 		case "keyword", "keywords":
 			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldKeyword, NoStore: true}
 		}
