@@ -27,7 +27,7 @@ func main() {
 	log.SetFlags(log.Ltime)
 	log.SetPrefix("columns: ")
 	rows := flag.Int("rows", 2_000_000, "rows of each kind")
-	few := flag.Int("bleve", 100_000, "rows beside bleve, whose index takes long to build; 0 for none")
+	few := flag.Int("bleve", 50_000, "rows beside bleve, whose index takes long to build; 0 for none")
 	clock := flag.String("clock", "wall", "wall or cpu")
 	keep := flag.String("keep", "", "folder of the reports")
 	flag.Parse()
@@ -77,7 +77,7 @@ type section struct {
 
 func sections(rows, few int) []section {
 	peers := "riffle-columns,lucene-columns,lucene-columns-points,tantivy-columns"
-	n, budget := strconv.Itoa(rows), []string{"-limit", "5", "-prime", "5", "-warm", "0.2", "-reps", "10", "-budget", "0.8"}
+	n, budget := strconv.Itoa(rows), []string{"-limit", "5", "-prime", "5", "-warm", "0.1", "-reps", "10", "-budget", "0.6"}
 	all := func(name, title, docs, source, engines string) section {
 		return section{name, title, append([]string{"-docs", docs, "-sources", source, "-engines", engines}, budget...)}
 	}
