@@ -213,6 +213,7 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 			sorted[i] = slices.Sorted(slices.Values(keys))
 		}
 	}
+	checkBelow(t, c, tile, &z, sorted, rng)
 	var s, want Selection
 	for range 4 {
 		set := anySet(rng)
@@ -257,6 +258,26 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 			if n != counts[i] {
 				t.Fatalf("tile %d: key %d counts %d, want %d", tile, base+uint64(i), n, counts[i])
 			}
+		}
+	}
+}
+
+// checkBelow compares the number of keys below another with a loop, where the column knows it.
+func checkBelow(t *testing.T, c *Column, tile int, z *Zone, docs [][]uint64, rng *rand.Rand) {
+	t.Helper()
+	for _, key := range []uint64{0, z.Least, z.Least + 1, z.Greatest, z.Greatest + 1, z.Least + rng.Uint64N(z.Greatest-z.Least+1|1)} {
+		got, ok, err := c.Below(tile, key)
+		if err != nil || ok != (z.Rising && z.Docs == len(docs) && z.Values == z.Docs) {
+			t.Fatalf("tile %d: below %d: %v, %v of the zone %+v", tile, key, ok, err, z)
+		}
+		want := 0
+		for _, keys := range docs {
+			if ok && keys[0] < key {
+				want++
+			}
+		}
+		if got != want {
+			t.Fatalf("tile %d: %d documents below %d, want %d", tile, got, key, want)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package columns
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // Count adds, for each document of a tile that is in set (nil for all), 1 to counts[key-base] of each
 // of its distinct keys. counts must reach to the greatest key of the tile, and base must not be above
@@ -164,6 +167,31 @@ func (c *Column) Mark(tile int, set *[64]uint64, base, divisor uint64, bits []ui
 		}
 	}
 	return nil
+}
+
+// Below returns how many documents of a tile have a key below another, where these are its first ones: keys
+// are known not to fall (Zone.Rising), and each document has one. ok is false for other tiles.
+func (c *Column) Below(tile int, key uint64) (docs int, ok bool, err error) {
+	t := c.d.tile(tile)
+	if t == nil || t.presence != everyone || !t.single() || t.falls || t.form != rising && !t.rises {
+		return 0, false, nil
+	}
+	switch {
+	case key <= t.least:
+		return 0, true, nil
+	case key > t.greatest:
+		return int(t.docs), true, nil
+	}
+	b, err := c.payload(t)
+	if err != nil {
+		return 0, false, err
+	}
+	l := t.layout()
+	from, _, _ := t.quotients(key, t.greatest)
+	if t.form == rising {
+		return t.search(b, l, from), true, nil
+	}
+	return sort.Search(int(t.docs), func(i int) bool { return t.quotient(b, l, i) >= from }), true, nil
 }
 
 // eachKey calls f for the keys of the documents in set, for a tile of any form.

@@ -36,6 +36,21 @@ func count(set *tileSet) (n int) {
 	return n
 }
 
+// countBetween counts the documents of a set from one on up to another.
+func countBetween(set *tileSet, from, end int) (n int) {
+	for i := from / 64; 64*i < end; i++ {
+		w := set[i]
+		if from > 64*i {
+			w &= ^uint64(0) << (from - 64*i)
+		}
+		if end < 64*i+64 {
+			w &= 1<<(end-64*i) - 1
+		}
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // whole returns set, or nil when it has all documents of the tile, as methods of a column want it.
 func (in *input) whole() *tileSet {
 	if in.n == in.docsOfAll {

@@ -157,6 +157,11 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 	if key == last {
 		return true, n.addAll(in, key, zone)
 	}
+	if n.steps != nil && len(n.subs) == 0 && zone.Rising {
+		if done, err := n.byRuns(in, key, last); done || err != nil {
+			return done, err
+		}
+	}
 	if n.steps != nil || len(n.subs) > 0 {
 		return n.bySets(in, zone, key, last)
 	}
@@ -208,6 +213,32 @@ func (n *keyNode) bySets(in *input, zone *columns.Zone, first, last uint64) (don
 			}
 		}
 		if key == last {
+			return true, nil
+		}
+	}
+}
+
+// byRuns counts a set of documents whose steps are first..last, where those of each step follow those of
+// the step before.
+func (n *keyNode) byRuns(in *input, first, last uint64) (done bool, err error) {
+	if last-first >= fewRising || n.steps.listed == nil || n.column.Kind() == columns.Terms {
+		return false, nil
+	}
+	from := 0
+	for key := first; ; key++ {
+		end := in.docsOfAll
+		if key < last {
+			_, hi := n.steps.keysOf(n.state.segment, key)
+			below, ok, err := n.column.Below(in.tile, hi+1)
+			if !ok || err != nil {
+				return false, err
+			}
+			end = below
+		}
+		if docs := countBetween(in.set, from, end); docs > 0 {
+			*n.index.cell(in.owner, key) += uint32(docs)
+		}
+		if from = end; key == last {
 			return true, nil
 		}
 	}
