@@ -265,6 +265,10 @@ func (c *Column) seek(v Value, above bool) (key uint64, past bool, err error) {
 	if above {
 		least = 1
 	}
+	if key, ok := v.In(c.d.kind); ok {
+		key += uint64(least)
+		return key, above && key == 0, nil
+	}
 	low, high := uint64(0), ^uint64(0)
 	if Compare(Value{Kind: c.d.kind, Key: high}, v) < least {
 		return 0, true, nil

@@ -124,7 +124,7 @@ func (r *run) countSegment() error {
 		if err != nil {
 			return err
 		}
-		if r.bySets(root) {
+		if r.bySets(root) || root.isTiled() {
 			return r.countTree(root)
 		}
 		if c := root.only(); c.together != nil && !c.Constant {

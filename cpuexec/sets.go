@@ -108,8 +108,8 @@ func (r *run) countTree(root *clause) error {
 		mine = ^r.share.claim.taken.Or(mine)
 		r.share.took(bits.OnesCount64(mine))
 	}
-	if c := root.alone(); c.set != nil && c.set.source != nil {
-		return r.countSet(c.set, mine)
+	if root.isTiled() {
+		return r.countSet(root.alone().set, mine)
 	}
 	return r.spans(func(s span) error {
 		set := r.sets.sheet[:(s.hi-s.lo+63)/64]
@@ -124,6 +124,12 @@ func (r *run) countTree(root *clause) error {
 		r.out.total += r.sets.count(set, s, r.at.seg.Accept)
 		return nil
 	})
+}
+
+// isTiled reports whether a set that comes as tiles decides alone what matches.
+func (c *clause) isTiled() bool {
+	only := c.alone()
+	return only.set != nil && only.set.source != nil
 }
 
 // countSet counts the accepted documents of a set that comes as tiles, in the range and in those tiles

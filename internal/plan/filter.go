@@ -176,13 +176,21 @@ func (s *shape) postings(x Index) (n int, err error) {
 	return n, nil
 }
 
-// fewDocuments: documents that pass filters are listed if they are at most one in so many.
-const fewDocuments = 32
+// Documents that pass filters are listed if they are at most one in so many: fewDocuments, and fewOfOr
+// for a flat OR, which fewer documents lead (see cpuexec).
+const (
+	fewDocuments = 32
+	fewOfOr      = 256
+)
 
 // restrictOnce narrows the accepted documents of a plan to those of sets over columns. It uses the
 // planner's memory.
 func (b *planner) restrictOnce(p *Plan, filters []Clause) error {
 	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
+	few := uint32(fewDocuments)
+	if p.Tree == nil && p.Mode == blockmax.Or {
+		few = fewOfOr
+	}
 	for i := range p.Segments {
 		seg := &p.Segments[i]
 		if i == len(b.once) {
@@ -206,7 +214,7 @@ func (b *planner) restrictOnce(p *Plan, filters []Clause) error {
 			count = intersect(o.bits, set)
 		}
 		seg.Accept, seg.Few, seg.Subset, seg.Alive = o.bits, nil, nil, nil
-		if count > int(seg.Docs/fewDocuments) {
+		if count > int(seg.Docs/few) {
 			continue
 		}
 		o.few = slices.Grow(o.few[:0], count+1)

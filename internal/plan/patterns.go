@@ -142,7 +142,7 @@ func (rw *Rewriter) TermRange(field, from, to string, excludeFrom, includeTo, ra
 	if !rw.valuesInColumn(field) {
 		return setOf(terms, score), nil
 	}
-	set := &valueSet{field: field, terms: []*termPattern{terms}}
+	set := &valueSet{field: field, terms: func() []*termPattern { return []*termPattern{terms} }}
 	set.from = columns.Bound{Value: columns.OfString(string(firstText))}
 	if from >= string(firstText) {
 		set.from = columns.Bound{Value: columns.OfString(from), Exclusive: excludeFrom}

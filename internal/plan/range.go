@@ -91,7 +91,7 @@ func (rw *Rewriter) Range(q Range, score float64) (Clause, error) {
 	}
 	set := &valueSet{field: q.Field, from: columnBound(from, q.ExcludeFrom), to: columnBound(to, !q.IncludeTo)}
 	if hasTerms {
-		set.terms = termsBetween(q.Field, from, to, q.ExcludeFrom, q.IncludeTo)
+		set.terms = func() []*termPattern { return termsBetween(q.Field, from, to, q.ExcludeFrom, q.IncludeTo) }
 	}
 	if columns.Compare(set.from.Value, set.to.Value) > 0 && from != nil && to != nil {
 		return Clause{kind: clauseBool}, nil

@@ -33,21 +33,34 @@ type columnSet interface {
 type valueSet struct {
 	field    string
 	from, to columns.Bound
-	terms    []*termPattern // nil for a field without terms
+	terms    func() []*termPattern // nil for a field without terms
 }
 
-func (s *valueSet) column() string           { return s.field }
-func (s *valueSet) patterns() []*termPattern { return s.terms }
+// termTiles: a single value goes by its term if it may be in more tiles of the column. Comparing so many
+// takes about as long as finding a term.
+const termTiles = 256
+
+func (s *valueSet) column() string { return s.field }
+
+func (s *valueSet) patterns() []*termPattern {
+	if s.terms == nil {
+		return nil
+	}
+	return s.terms()
+}
 
 func (s *valueSet) spans(c *columns.Column) ([]columns.Span, bool, error) {
-	if len(s.terms) > 0 && !s.from.Open && !s.to.Open && columns.Compare(s.from.Value, s.to.Value) == 0 {
-		return nil, true, nil // one value is one term
-	}
 	lo, hi, ok, err := c.Keys(s.from, s.to)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	return []columns.Span{{Lo: lo, Hi: hi}}, false, nil
+	span := columns.Span{Lo: lo, Hi: hi}
+	if s.terms != nil && !s.from.Open && !s.to.Open && columns.Compare(s.from.Value, s.to.Value) == 0 {
+		if _, tiles := columns.NewSpans(c, span).Estimate(); tiles > termTiles {
+			return nil, true, nil // one value is one term
+		}
+	}
+	return []columns.Span{span}, false, nil
 }
 
 func (s *valueSet) appendText(to []byte) []byte {
@@ -66,7 +79,7 @@ func (s *valueSet) appendText(to []byte) []byte {
 }
 
 func (s *valueSet) documents(m *filterMaker, number int, set []uint64) (int, error) {
-	return documentsOfTerms(s.terms, m, number, set)
+	return documentsOfTerms(s.patterns(), m, number, set)
 }
 
 func (s *valueSet) String() string {
