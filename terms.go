@@ -54,3 +54,29 @@ func (v scope) terms(ctx context.Context, field, prefix string, yield func(TermC
 		return yield(TermCount{term, docs}, nil)
 	})
 }
+
+// CountTerms calls visit with the terms of a field that begin with a prefix, and with two numbers of
+// documents of the snapshot that have the term: those that match a query, and all, deleted ones included.
+// It is a facet of the words of a text. The prefix is normalized as that of Prefix is. Numbers, dates and
+// booleans are left out: see TermsAggregation.
+//
+// It reads the lists of all these terms. The terms come in no particular order, and one may come several
+// times: then its numbers add up. A term is valid during the visit. An error of visit ends it.
+func (s *Snapshot) CountTerms(ctx context.Context, q Query, field, prefix string, visit func(term []byte, matching, all int) error) error {
+	v, err := s.hold()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	set, err := v.settings(nil)
+	if err != nil {
+		return err
+	}
+	set.Alpha = 0
+	x, err := v.plan(ctx, q, &set)
+	if err != nil {
+		return err
+	}
+	defer x.End()
+	return x.CountTerms(ctx, field, prefix, visit)
+}

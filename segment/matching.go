@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
@@ -179,6 +180,77 @@ func (u *Union) read() error {
 		}
 	}
 	return u.scan.Err()
+}
+
+// A Counter counts the documents of a set that have a term.
+type Counter struct {
+	Set []uint64 // by document of the segment
+
+	// Opened is as in a Union.
+	Opened func(term []byte) *postings.List
+
+	scan postings.Scan
+}
+
+// Count returns how many documents of the set have a term.
+func (c *Counter) Count(m *Match) (n int, err error) {
+	if m.disk == nil {
+		l, err := m.list()
+		if err != nil || l == nil {
+			return 0, err
+		}
+		c.scan.Reset(l)
+	} else if len(m.value) > 0 && m.value[0]&longEntry != 0 {
+		var l *postings.List
+		if c.Opened != nil {
+			l = c.Opened(m.Term)
+		}
+		if l == nil {
+			if l, err = m.disk.openList(m.key, m.value, nil); err != nil {
+				return 0, err
+			}
+		}
+		n, err = c.inList(l)
+		return n, m.disk.at(err, m.key)
+	} else if _, err := c.scan.ResetShort(m.value, nil); err != nil {
+		return 0, m.disk.at(err, m.key)
+	}
+	for c.scan.Next() {
+		n += c.inBlock(c.scan.N)
+	}
+	return n, c.scan.Err()
+}
+
+// inList counts the documents of a stored list of more than a block. It makes no rows of blocks that have
+// none.
+func (c *Counter) inList(l *postings.List) (n int, err error) {
+	if words := l.Bitmap(); words != nil {
+		for i, word := range words[:min(len(words), len(c.Set))] {
+			n += bits.OnesCount64(word & c.Set[i])
+		}
+		return n, nil
+	}
+	if err := l.Complete(); err != nil {
+		return 0, err
+	}
+	for b := range l.Blocks() {
+		inBlock, _, err := l.ReadDocs(b, &c.scan.Docs)
+		if err != nil {
+			return 0, err
+		}
+		n += c.inBlock(inBlock)
+	}
+	return n, nil
+}
+
+// inBlock counts the documents of a block.
+func (c *Counter) inBlock(size int) (n int) {
+	for _, doc := range c.scan.Docs[:size] {
+		if doc/64 < uint32(len(c.Set)) {
+			n += int(c.Set[doc/64] >> (doc % 64) & 1)
+		}
+	}
+	return n
 }
 
 // Dictionary returns the terms of a field, which are read when they are first needed. The number of a

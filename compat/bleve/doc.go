@@ -55,6 +55,12 @@
 //
 // A fuzzy query reads the dictionaries of both, some 50 ns a term; a number has 16 terms.
 //
+// A facet is counted by the lists of the field's terms, or from the values of the documents found, if they
+// are few: 60,000 documents take 1 to 3 ms by lists, and some 10 µs each by values. Values are also read if
+// the hits are sorted by fields, with a term_pattern, for a field whose numbers and texts have a term in
+// common, and for more terms than riffle.Options.MaxTerms. A sort by fields reads the values of all
+// documents found, some 15 µs each.
+//
 // Indexes of builds before commit ab020dd have numbers, dates and booleans in the field of texts. They answer
 // as others do, but phrases find such values until the document is put again.
 //

@@ -2,7 +2,9 @@ package bleve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +23,7 @@ type finder struct {
 	total   int
 	best    float64 // score
 	tallies map[string]*tally
+	counted map[string]bool // tallies that are complete
 }
 
 // find sets the hits and counts the terms of facets.
@@ -35,8 +38,10 @@ func (f *finder) find(ctx context.Context) error {
 	var visits []visit
 	if !native {
 		visits = append(visits, f.keep)
+	} else if err := f.countTerms(ctx); err != nil {
+		return err
 	}
-	if len(r.facets) > 0 {
+	if len(f.left()) > 0 {
 		visits = append(visits, f.count)
 	}
 	if len(visits) > 0 {
@@ -226,7 +231,7 @@ func (f *finder) trim() {
 // count counts the terms of a document for the facets.
 func (f *finder) count(h *riffle.Hit, _ int, values []*value) error {
 	terms := map[string][]string{}
-	for _, t := range f.tallies {
+	for _, t := range f.left() {
 		of, ok := terms[t.field]
 		if !ok {
 			of = f.index.m.termsOf(t.field, h.ID, values)
@@ -235,4 +240,89 @@ func (f *finder) count(h *riffle.Hit, _ int, values []*value) error {
 		t.addDocument(of)
 	}
 	return nil
+}
+
+// countTerms counts the terms of facets by the lists of the index, where that takes less time than reading
+// the values of the documents found: f.left tells what is left.
+func (f *finder) countTerms(ctx context.Context) error {
+	f.counted = map[string]bool{}
+	for name, t := range f.tallies {
+		if t.pattern != nil || f.total == 0 {
+			continue
+		}
+		ok, err := f.countList(ctx, t)
+		if err != nil {
+			return err
+		}
+		f.counted[name] = ok
+	}
+	return nil
+}
+
+// left returns the facets whose terms are not counted yet.
+func (f *finder) left() (all []*tally) {
+	for name, t := range f.tallies {
+		if !f.counted[name] {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// The cost of a facet: in nanoseconds, for a document whose values are read, a term, and a document of a
+// term in its list.
+const (
+	readCost     = 15_000
+	termCost     = 400
+	documentCost = 2
+)
+
+// errElsewhere says that values are read instead of lists.
+var errElsewhere = errors.New("values take less time")
+
+// countList counts the terms of a facet by lists, unless these turn out to be dearer than the values of
+// documents, or more than a query may have (Options.MaxTerms), or a field has a term in both of its forms,
+// so that documents may have it twice.
+func (f *finder) countList(ctx context.Context, t *tally) (ok bool, err error) {
+	counts, cost := map[string]int{}, 0
+	for _, field := range []string{t.field, plainField(t.field)} {
+		own, terms := map[string]int{}, 0
+		err := f.snapshot.CountTerms(ctx, f.query, field, "", func(term []byte, n, all int) error {
+			terms++
+			cost += termCost + documentCost*all
+			if terms > f.index.mostTerms || cost > readCost*f.total || counts[string(term)] > 0 && n > 0 {
+				return errElsewhere
+			}
+			if n > 0 {
+				own[string(term)] += n
+			}
+			return nil
+		})
+		if errors.Is(err, errElsewhere) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		maps.Copy(counts, own)
+	}
+	with, err := f.snapshot.Count(ctx, riffle.Bool{Must: []riffle.Query{f.query}, Filter: []riffle.Query{in(t.field, func(field string) riffle.Query {
+		return riffle.Prefix{Field: field, Prefix: t.prefixOfTerms(), Raw: true}
+	})}})
+	if err != nil {
+		return false, err
+	}
+	for term, n := range counts {
+		t.add(term, n)
+	}
+	t.missing += f.total - with
+	return true, nil
+}
+
+// prefixOfTerms is the prefix of the terms without which a document is missing.
+func (t *tally) prefixOfTerms() string {
+	if t.ranges != nil {
+		return ""
+	}
+	return t.prefix
 }

@@ -13,9 +13,10 @@ import (
 
 // An Index is a riffle index with bleve's terms. Its methods may be called by many goroutines.
 type Index struct {
-	name   string
-	m      *Mapping
-	engine *riffle.Engine
+	name      string
+	m         *Mapping
+	engine    *riffle.Engine
+	mostTerms int // riffle.Options.MaxTerms
 }
 
 // Options configures Open. A nil *Options is valid.
@@ -54,7 +55,11 @@ func Open(dir string, m *Mapping, o *Options) (*Index, error) {
 	if name == "" {
 		name = dir
 	}
-	return &Index{name, m, e}, nil
+	mostTerms := opts.MaxTerms
+	if mostTerms == 0 {
+		mostTerms = riffle.DefaultMaxTerms
+	}
+	return &Index{name, m, e, mostTerms}, nil
 }
 
 // Close closes the index.

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/dictionary"
+	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 )
 
@@ -85,4 +87,53 @@ func (rw *Rewriter) someTerms(number int, field string, r termRange) (terms []ex
 		return terms[:termsAtOnce], true, nil
 	}
 	return terms, false, nil
+}
+
+// CountTerms calls visit with each term of a field that begins with a prefix, which are texts, and with
+// the numbers of documents that have it: of those in a set, and of all, deleted ones included. The sets are
+// of segments, by document; one without documents is passed over. A term comes once for each segment, and
+// in no particular order.
+func (rw *Rewriter) CountTerms(ctx context.Context, field, prefix string, sets [][]uint64, visit func(term []byte, matching, all int) error) error {
+	prefix, err := rw.normalized("Terms", field, prefix, false)
+	if err != nil {
+		return err
+	}
+	r := termRange{from: []byte(prefix), to: dictionary.Successor([]byte(prefix))}.texts()
+	for i, set := range sets {
+		if !slices.ContainsFunc(set, func(word uint64) bool { return word != 0 }) {
+			continue
+		}
+		c := segment.Counter{Set: set}
+		var cached []*cache.List
+		c.Opened = func(term []byte) *postings.List {
+			l := rw.index.Cached(i, field, term)
+			if l == nil {
+				return nil
+			}
+			cached = append(cached, l)
+			return l.Postings
+		}
+		seen := 0
+		err := rw.index.Matching(i, field, r, func(m *segment.Match) error {
+			if seen++; seen%256 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
+			matching, err := c.Count(m)
+			if err != nil {
+				return err
+			}
+			all, err := m.Postings()
+			if err != nil {
+				return err
+			}
+			return visit(m.Term, matching, all)
+		})
+		rw.index.Settle(i, i+1, cached)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
