@@ -125,7 +125,8 @@ func (v *MemoryView) Columns() []string {
 }
 
 // Column implements Reader. The first call for a field encodes the values that no earlier view had; where
-// the terms of a keyword or the kind of the column have changed since, it encodes all of them.
+// there are new terms of a keyword, or the kind of the column has changed, it encodes all of them; only new
+// terms are sorted.
 func (v *MemoryView) Column(field string) (*columns.Column, error) {
 	return v.columns.get(field, func() (*columns.Column, error) {
 		col, ok := v.m.columnOf(field, 0, v.docs)
@@ -149,8 +150,14 @@ func (m *Memory) grow(v columnView, docs uint32) (*columns.Column, error) {
 		return e.builder.View(docs)
 	}
 	if e := g.growing; e == nil || e.kind != v.kind || v.kind == columns.Terms && !v.hasOnly(g.grown, g.known) {
+		before := g.growing
 		g.growing = nil
-		e, err := encodeValues(v.values, &v.terms, v.kind, 0, nil)
+		var err error
+		if before != nil && before.kind == columns.Terms && !v.mixed() {
+			e, err = encodeAfter(before, v.values, &v.terms, v.kind, 0, nil)
+		} else {
+			e, err = encodeValues(v.values, &v.terms, v.kind, 0, nil)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +173,7 @@ func (m *Memory) grow(v columnView, docs uint32) (*columns.Column, error) {
 	col, err := g.growing.builder.View(docs)
 	if err == nil {
 		parts, directory := col.Bytes()
-		size := parts + directory + 4*int64(len(g.growing.ordinals)) + min(2*parts, pendingBytes)
+		size := parts + directory + 4*int64(len(g.growing.ordinals)+len(g.growing.order)) + min(2*parts, pendingBytes)
 		m.bytes.Add(size - g.encoded)
 		g.encoded = size
 	}

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -103,7 +104,8 @@ func (v *fieldValues) asTerms(terms *termTable) (fieldValues, *termTable) {
 type valueEncoder struct {
 	builder  *columns.Builder
 	kind     columns.Kind
-	ordinals []uint32 // of terms by number in the table, of kind Terms
+	ordinals []uint32 // of terms by number in the table, of kind Terms; unusedOrdinal for those not in the dictionary
+	order    []uint32 // the numbers of the terms of the dictionary, in its order
 	terms    int      // in the dictionary
 	keys     []uint64 // of a document
 }
@@ -113,27 +115,41 @@ func newValueEncoder(kind columns.Kind, emit func(part uint32, data []byte) erro
 	return &valueEncoder{builder: columns.NewBuilder(kind, emit), kind: kind}
 }
 
+// unusedOrdinal stands for the ordinal of a term that no value has.
+const unusedOrdinal = ^uint32(0)
+
 // dictionary adds the terms that values have, which must be terms only. Values added later may have no
-// other terms.
-func (e *valueEncoder) dictionary(v *fieldValues, terms *termTable) error {
+// other terms. before has the order of terms of the same table that values have, too, or is nil.
+func (e *valueEncoder) dictionary(v *fieldValues, terms *termTable, before *valueEncoder) error {
 	if e.kind != columns.Terms {
 		return nil
 	}
-	const unused = ^uint32(0)
 	e.ordinals = make([]uint32, terms.len())
 	for i := range e.ordinals {
-		e.ordinals[i] = unused
+		e.ordinals[i] = unusedOrdinal
 	}
-	var used []uint32
-	for _, n := range v.keys {
-		if e.ordinals[n] == unused {
+	var fresh, old []uint32
+	if before != nil {
+		old = before.order
+		for _, n := range old {
 			e.ordinals[n] = 0
-			used = append(used, uint32(n))
 		}
 	}
-	e.terms = len(used)
-	for ordinal, i := range sortedByBytes(len(used), 0, func(i uint32) []byte { return terms.term(used[i]) }) {
-		n := used[i]
+	for _, n := range v.keys {
+		if e.ordinals[n] == unusedOrdinal {
+			e.ordinals[n] = 0
+			fresh = append(fresh, uint32(n))
+		}
+	}
+	e.terms = len(old) + len(fresh)
+	e.order = make([]uint32, 0, e.terms)
+	for _, i := range sortedByBytes(len(fresh), 0, func(i uint32) []byte { return terms.term(fresh[i]) }) {
+		at, _ := slices.BinarySearchFunc(old, terms.term(fresh[i]), func(n uint32, term []byte) int { return bytes.Compare(terms.term(n), term) })
+		e.order = append(append(e.order, old[:at]...), fresh[i])
+		old = old[at:]
+	}
+	e.order = append(e.order, old...)
+	for ordinal, n := range e.order {
 		e.ordinals[n] = uint32(ordinal)
 		if err := e.builder.Term(terms.term(n)); err != nil {
 			return err
@@ -169,8 +185,14 @@ func encodeValues(v fieldValues, terms *termTable, kind columns.Kind, first uint
 	if kind == columns.Terms {
 		v, terms = v.asTerms(terms)
 	}
+	return encodeAfter(nil, v, terms, kind, first, emit)
+}
+
+// encodeAfter is encodeValues of values that are all terms, or not of kind Terms. Where before has encoded the
+// first of them, their terms need not be sorted again.
+func encodeAfter(before *valueEncoder, v fieldValues, terms *termTable, kind columns.Kind, first uint32, emit func(part uint32, data []byte) error) (*valueEncoder, error) {
 	e := newValueEncoder(kind, emit)
-	if err := e.dictionary(&v, terms); err != nil {
+	if err := e.dictionary(&v, terms, before); err != nil {
 		return nil, err
 	}
 	return e, e.add(&v, first)

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/columns"
 )
 
-// benchValues is a Memory of n documents with a number and a keyword.
+// benchValues is a Memory of n documents with a number, one of 1,009 keywords, and a keyword of their own.
 func benchValues(n int) *Memory {
 	m := NewMemory()
 	for i := 0; i < n; {
@@ -25,6 +25,7 @@ func addBenchValues(m *Memory, first, n int) (next int) {
 		c.Begin(fmt.Sprint(i))
 		c.Value("n", columns.OfInt(int64(i)*0x9e3779b9%1_000_003))
 		c.Value("key", columns.OfString(fmt.Sprint("key ", i%1009)))
+		c.Value("own", columns.OfString(fmt.Sprint("own ", i*7919%1_000_003)))
 		c.End(0, nil)
 	}
 	c.Group(OnePartition())
@@ -34,7 +35,7 @@ func addBenchValues(m *Memory, first, n int) (next int) {
 
 // BenchmarkColumnAfterBatch asks a view of 200,000 documents for a column after each batch of 10.
 func BenchmarkColumnAfterBatch(b *testing.B) {
-	for _, field := range []string{"n", "key"} {
+	for _, field := range []string{"n", "key", "own"} {
 		b.Run(field, func(b *testing.B) {
 			next := 200_000
 			m := benchValues(next)
