@@ -16,8 +16,13 @@ import (
 // these before strings, which are compared by their bytes. All numbers have one exact order, whatever
 // their types.
 type SortKey struct {
-	// Field is a field with a column (Field.Column): a number, date, boolean or keyword.
+	// Field is a field with a column (Field.Column): a number, date, boolean, keyword or place. Places
+	// without From are in the order of their geohashes.
 	Field string `json:"field,omitempty"`
+
+	// From sorts a field of places by their distances from a point, in metres: those of
+	// WithinDistance. Hit.Sort has the distance.
+	From *Point `json:"from,omitempty"`
 
 	Score bool `json:"score,omitempty"` // with Desc, the best match comes first
 	ID    bool `json:"id,omitempty"`    // in the order of bytes
@@ -106,6 +111,8 @@ const (
 // name that - precedes is descending. "_score" is the score, so that "-_score" puts the best match first,
 // and "_id" is the id. The name may be followed by :first or :last, where documents without a value
 // come, and by :min, :max or :median, which value counts of several: "-price:first:max".
+// "place:from=52.52/13.405" sorts places by their distance from a point, by latitude and longitude or by
+// its geohash.
 //
 // The text cannot express names of fields with a comma or a colon, or that begin with a sign.
 func ParseSort(text string) ([]SortKey, error) {
@@ -143,8 +150,16 @@ func parseSortKey(text string) (k SortKey, err error) {
 	for more {
 		var option string
 		option, rest, more = strings.Cut(rest, ":")
+		if from, ok := strings.CutPrefix(option, "from="); ok {
+			p, err := ParsePoint(strings.ReplaceAll(from, "/", ","))
+			if err != nil {
+				return k, err
+			}
+			k.From = &p
+			continue
+		}
 		if k.Missing.UnmarshalText([]byte(option)) != nil && k.Mode.UnmarshalText([]byte(option)) != nil {
-			return k, fmt.Errorf("unknown option %q (want first, last, min, max or median)", option)
+			return k, fmt.Errorf("unknown option %q (want first, last, min, max, median or from=POINT)", option)
 		}
 	}
 	return k, nil
@@ -161,6 +176,9 @@ func (k SortKey) String() string {
 	}
 	if k.Desc {
 		text = "-" + text
+	}
+	if k.From != nil {
+		text += ":from=" + strings.ReplaceAll(k.From.String(), ",", "/")
 	}
 	if k.Missing != MissingLast {
 		text += ":" + k.Missing.String()
@@ -197,10 +215,19 @@ func sortKeys(part string, keys []SortKey) (all []search.SortKey, err error) {
 		switch {
 		case kinds != 1:
 			return nil, plan.Errorf(part, "must have exactly one of Field, Score and ID")
+		case k.From != nil && k.Field == "":
+			return nil, plan.Errorf(part+".From", "goes with a Field")
 		case k.Missing > MissingFirst:
 			return nil, plan.Errorf(part+".Missing", "must be MissingLast or MissingFirst, not %d", k.Missing)
 		case k.Mode > ModeMedian:
 			return nil, plan.Errorf(part+".Mode", "must be ModeDefault, ModeMin, ModeMax or ModeMedian, not %d", k.Mode)
+		}
+		if k.From != nil {
+			if err := k.From.Check(); err != nil {
+				return nil, plan.Errorf(part+".From", "%w", err)
+			}
+			from := *k.From
+			s.From = &from
 		}
 		switch {
 		case k.Mode == ModeMedian:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // An Order is how matches are sorted: by its keys, one after the other, and then by document.
@@ -44,12 +45,13 @@ const (
 type SortKey struct {
 	By           By
 	Columns      []*columns.Column // ByColumn: of the segments of the plan; nil for one without values
+	From         *geo.Origin       // ByColumn, of places: sorts by the distance from it, in metres; or nil
 	Mode         SortMode
 	Desc         bool
 	MissingFirst bool // where documents without a value come, in both directions
 }
 
-// A KeyValue is what a document has for one key.
+// A KeyValue is what a document has for one key: for distances a number.
 type KeyValue struct {
 	Missing bool
 	Value   columns.Value // ByScore: of kind Uint, the score at the plan's scale; ByID: of kind Terms, its Term is the id

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // Within a segment, documents are compared by codes: numbers that are lower for documents that come
@@ -14,8 +15,9 @@ import (
 type codeKind uint8
 
 const (
-	valueCode   codeKind = iota // of a column
-	missingCode                 // 0 or 1: whether a document has a value
+	valueCode    codeKind = iota // of a column
+	distanceCode                 // of a column of places
+	missingCode                  // 0 or 1: whether a document has a value
 	scoreCode
 	idCode // no code: the ids themselves are compared
 )
@@ -26,7 +28,9 @@ type component struct {
 	key  int // in Order.Keys
 	desc bool
 
-	// Of a valueCode:
+	from *geo.Origin // of a distanceCode
+
+	// Of a valueCode; of a distanceCode but for first:
 	column          *columns.Column // nil when all documents lack a value
 	mode            SortMode
 	least, greatest uint64 // keys of the column
@@ -95,11 +99,17 @@ func (o *Order) appendComponents(to []component, i, segment int) []component {
 	if c.column != nil && c.column.Docs() == 0 {
 		c.column = nil
 	}
+	if c.column != nil {
+		c.least, c.greatest = c.column.Bounds()
+	}
+	if k.From != nil {
+		c.distances(k.From)
+		return append(to, c)
+	}
 	if c.column == nil {
 		c.hasMissing = true
 		return append(to, c)
 	}
-	c.least, c.greatest = c.column.Bounds()
 	switch {
 	case c.column.Full():
 	case c.span() == math.MaxUint64:
@@ -153,6 +163,9 @@ func (c *component) locate(v *KeyValue) (code uint64, p place, err error) {
 		return 0, behind, nil
 	case c.column == nil:
 		return 0, below, nil
+	case c.kind == distanceCode:
+		bits, _ := v.Value.In(columns.Float)
+		return c.distanceOf(columns.KeyFloat(bits)), at, nil
 	}
 	key, past, exact, err := keyAbove(c.column, &v.Value)
 	above, under := past || key > c.greatest, !past && key <= c.least
@@ -214,7 +227,7 @@ func keyAbove(c *columns.Column, v *columns.Value) (key uint64, past, exact bool
 
 // flagged reports whether a missingCode tells which documents lack a value.
 func (c *component) flagged() bool {
-	return c.column != nil && c.hasMissing && c.span() == math.MaxUint64
+	return c.kind == valueCode && c.column != nil && c.hasMissing && c.span() == math.MaxUint64
 }
 
 // loadAll is the fewest documents of a tile for which all its keys are read.
@@ -224,6 +237,8 @@ const loadAll = tileDocs / 4
 type codeScratch struct {
 	has bitset
 	sel columns.Selection
+
+	metres []float64 // of a document
 }
 
 // read reads the codes of the n documents of a set, in a tile, into codes by document of the tile. It
@@ -246,6 +261,8 @@ func (c *component) read(tile int, set *bitset, n int, scores *scores, codes *[t
 		}
 		set.each(func(d uint32) { codes[d] = c.flag(has[d/64]>>(d%64)&1 == 0) })
 		return nil
+	case c.kind == distanceCode:
+		return c.readDistances(tile, set, codes, scratch)
 	case n >= loadAll && c.pick() != columns.All:
 		if err := c.column.Load(tile, c.pick(), codes, has); err != nil {
 			return err
@@ -290,6 +307,8 @@ func (p *Place) decode(comps []component, codes []uint64, id func() string) (err
 		case v.Missing: // says a missingCode
 		case c.column == nil, c.hasMissing && !c.flagged() && code == c.missing:
 			v.Missing = true
+		case c.kind == distanceCode:
+			v.Value = columns.OfFloat(c.metres(code))
 		default:
 			if v.Value, err = c.column.Value(c.keyOf(code)); err != nil {
 				return err

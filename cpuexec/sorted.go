@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/shapes"
 )
 
 // Sorting by columns. The segments, sheets and tiles whose bounds (columns.Zone; of scores, those of the
@@ -139,6 +141,14 @@ func (j *sortJob) orderSegments(segments []int) {
 			continue
 		}
 		key, greatest := c.Bounds()
+		if k.From != nil {
+			near, far := k.From.Between(key, greatest)
+			if k.Desc {
+				near = far
+			}
+			v.Value = columns.OfFloat(near)
+			continue
+		}
 		if k.Desc {
 			key = greatest
 		}
@@ -175,20 +185,22 @@ type sorter struct {
 	in      bitset             // scratch
 	has     bitset             // scratch
 	scratch codeScratch
-	err     error // of an id
+	near    *shapes.Region // a circle with all that can enter, of a first key by distance; or nil
+	radius  float64        // of it, in metres
+	err     error          // of an id
 }
 
 var sorters = sync.Pool{New: func() any { return new(sorter) }}
 
 func (s *sorter) begin(j *sortJob) {
-	s.job, s.scored, s.err = j, j.order.Scored(), nil
+	s.job, s.scored, s.err, s.near = j, j.order.Scored(), nil, nil
 }
 
 // endSorting gives the sorter back.
 func (r *run) endSorting() {
 	s := r.sorter
 	r.sorter = nil
-	s.job, s.plan, s.list = nil, nil, nil
+	s.job, s.plan, s.list, s.near = nil, nil, nil, nil
 	clear(s.comps)
 	s.heap.forget()
 	sorters.Put(s)

@@ -34,7 +34,7 @@ func (s *sorter) enterSparse(r *run, root *clause) {
 // gathers reports whether columns have the keys of single documents for all components.
 func (s *sorter) gathers() bool {
 	return !slices.ContainsFunc(s.comps, func(c component) bool {
-		return c.column != nil && c.pick() == columns.All
+		return c.column != nil && (c.pick() == columns.All || c.kind == distanceCode && !c.column.Single())
 	})
 }
 
@@ -150,6 +150,8 @@ func (s *sorter) loadFew(r *run, i int) error {
 		switch {
 		case c.kind == missingCode:
 			codes[d] = c.flag(!have)
+		case have && c.kind == distanceCode:
+			codes[d] = c.distanceOf(c.from.ToKey(codes[d]))
 		case have:
 			codes[d] = c.code(codes[d])
 		default:

@@ -68,7 +68,7 @@ func (s *sorter) ofSegment(r *run) codeRange {
 	switch {
 	case c.bestFirst():
 		return c.ofScores(bestScore(r.query.tree, s.plan, s.index) + r.at.rankMax)
-	case c.kind != valueCode:
+	case !c.narrows():
 		return allCodes
 	}
 	return c.ofKeys(c.least, c.greatest, c.column != nil, c.hasMissing)
@@ -79,7 +79,12 @@ func (s *sorter) ofSegment(r *run) codeRange {
 func (c *component) ofKeys(least, greatest uint64, some, missing bool) codeRange {
 	r := codeRange{lo: math.MaxUint64}
 	if some {
-		x, y := c.code(least), c.code(greatest)
+		x, y := uint64(0), uint64(0)
+		if c.kind == distanceCode {
+			x, y = c.ofDistances(least, greatest)
+		} else {
+			x, y = c.code(least), c.code(greatest)
+		}
 		r = codeRange{min(x, y), max(x, y), true}
 	}
 	if missing && c.hasMissing {
@@ -90,7 +95,7 @@ func (c *component) ofKeys(least, greatest uint64, some, missing bool) codeRange
 
 // ofSheet returns the codes of the documents of a sheet.
 func (c *component) ofSheet(sheet int) codeRange {
-	if c.kind != valueCode {
+	if !c.narrows() {
 		return allCodes
 	}
 	if c.column == nil {
@@ -102,7 +107,7 @@ func (c *component) ofSheet(sheet int) codeRange {
 
 // ofTile returns the codes of the documents of a tile, of which the segment has docs.
 func (c *component) ofTile(tile int, docs uint32) codeRange {
-	if c.kind != valueCode {
+	if !c.narrows() {
 		return allCodes
 	}
 	if c.column == nil {
@@ -300,7 +305,7 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
 	r.win.fill()
 	s.mask = r.win.all
-	if lo, hi := s.window(); !s.sparse && s.comps[0].kind == valueCode && (lo > b.lo || hi < b.hi) {
+	if lo, hi := s.window(); !s.sparse && s.comps[0].narrows() && (lo > b.lo || hi < b.hi) {
 		r.out.pruned = true
 		if err := s.narrow(r, lo, hi); err != nil {
 			return false, err
@@ -312,14 +317,22 @@ func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
 	return !s.mask.empty(), nil
 }
 
+// narrows reports whether a window of codes decides about documents before they are read.
+func (c *component) narrows() bool { return c.kind == valueCode || c.kind == distanceCode }
+
 // narrow drops documents from the mask whose codes of the first component are not in lo..hi. It may keep
 // some of several values.
 func (s *sorter) narrow(r *run, lo, hi uint64) error {
 	c := &s.comps[0]
 	tile := int(r.win.base / tileDocs)
 	in, has := (*[64]uint64)(&s.in), (*[64]uint64)(&s.has)
-	from, to, some := c.keys(lo, hi)
-	if !some {
+	if c.kind == distanceCode {
+		if done, err := s.within(c, tile, hi, in); err != nil {
+			return s.fail(r, err)
+		} else if !done {
+			return nil
+		}
+	} else if from, to, some := c.keys(lo, hi); !some {
 		clear(in[:])
 	} else if _, err := c.column.RangeTile(tile, from, to, in); err != nil {
 		return s.fail(r, err)

@@ -274,7 +274,7 @@ func parseKeys(b []byte) (keys []cpuexec.KeyValue, rest []byte, ok bool) {
 		k := cpuexec.KeyValue{Missing: kind == 0}
 		switch n := uint64(0); {
 		case k.Missing:
-		case kind > columns.Terms:
+		case kind > columns.Place:
 			return nil, nil, false
 		default:
 			k.Value.Kind = kind

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/accelerator"
+	"github.com/riffle-search/riffle/internal/geo"
 	"github.com/riffle-search/riffle/internal/plan"
 )
 
@@ -15,6 +17,7 @@ import (
 type SortKey struct {
 	By           cpuexec.By
 	Field        string // ByColumn
+	From         *geo.Point // ByColumn: sorts by the distance from it; or nil
 	Mode         cpuexec.SortMode
 	Desc         bool
 	MissingFirst bool
@@ -22,7 +25,11 @@ type SortKey struct {
 
 // describe writes what a cursor's keys depend on.
 func (k *SortKey) describe(dst []byte) []byte {
-	return fmt.Appendf(dst, " %d %q %d %v %v", k.By, k.Field, k.Mode, k.Desc, k.MissingFirst)
+	dst = fmt.Appendf(dst, " %d %q %d %v %v", k.By, k.Field, k.Mode, k.Desc, k.MissingFirst)
+	if k.From != nil {
+		dst = fmt.Appendf(dst, " from %v", *k.From)
+	}
+	return dst
 }
 
 // Sorted reports whether the search has an order of its own.
@@ -40,6 +47,15 @@ func (x *Run) Order(part string, keys []SortKey) (*cpuexec.Order, error) {
 			part := fmt.Sprintf("%s[%d].Field", part, i)
 			if key.Columns, err = x.preparer.Columns(x.view, &x.settings.Settings, part, k.Field); err != nil {
 				return nil, err
+			}
+			if k.From != nil {
+				for _, c := range key.Columns {
+					if c != nil && c.Kind() != columns.Place {
+						return nil, plan.Errorf(part, "field %q has values that are not places", k.Field)
+					}
+				}
+				from := geo.From(*k.From)
+				key.From = &from
 			}
 		}
 		o.Keys = append(o.Keys, key)
