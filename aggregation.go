@@ -11,7 +11,7 @@ import (
 // An Aggregation counts or measures the documents that match a query, by the values of their columns
 // (Field.Column): see SearchOptions.Aggregations. The types of this package are its only
 // implementations. TermsAggregation, RangeAggregation, HistogramAggregation, DateHistogramAggregation,
-// FiltersAggregation and MissingAggregation make buckets of documents, each with aggregations of its
+// GeohashAggregation, DistanceAggregation, FiltersAggregation and MissingAggregation make buckets of documents, each with aggregations of its
 // own (Sub), to a depth of MaxAggregationDepth. StatsAggregation, CardinalityAggregation and
 // PercentilesAggregation measure values, and TopHitsAggregation finds the best documents.
 //
@@ -148,7 +148,8 @@ type TopHitsAggregation struct {
 type AggregationResult struct {
 	Buckets []AggregationBucket `json:"buckets,omitempty"`
 
-	// Other is the sum of the counts of the buckets that a TermsAggregation found and did not return.
+	// Other is the sum of the counts of the buckets that a TermsAggregation or a GeohashAggregation found
+	// and did not return.
 	Other int `json:"other,omitempty"`
 
 	// Missing is the number of documents without a value: of a TermsAggregation, RangeAggregation,
@@ -166,7 +167,8 @@ type AggregationResult struct {
 
 // An AggregationBucket is a set of documents.
 type AggregationBucket struct {
-	// Key is the value of a TermsAggregation (string, int64, uint64, float64, bool or time.Time), the
+	// Key is the value of a TermsAggregation (string, int64, uint64, float64, bool, Point or
+	// time.Time), the geohash of a GeohashAggregation, the
 	// beginning of a histogram's bucket (float64, or time.Time in the zone), and the name of a range or
 	// filter. That of a MissingAggregation is nil.
 	Key any `json:"key"`

@@ -162,6 +162,9 @@ func (a TopHitsAggregation) MarshalJSON() ([]byte, error) {
 //	{"histogram": {"field": "price", "interval": 5, "offset": 1, "min_count": 1, "bounds": [0, 50], "sub": SUB}}
 //	{"date_histogram": {"field": "at", "unit": "day", "zone": "Europe/Berlin", "offset": "6h", "sub": SUB}}
 //	{"date_histogram": {"field": "at", "every": "90m", "bounds": ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]}}
+//	{"geohash": {"field": "place", "precision": 5, "size": 100, "min_count": 1, "sub": SUB}}
+//	{"distance": {"field": "place", "from": {"lat": 52.52, "lon": 13.405},
+//	              "ranges": [{"name": "near", "to": 1000}, {"from": 1000}], "sub": SUB}}
 //	{"filters": {"filters": {"errors": QUERY}, "sub": SUB}}
 //	{"missing": {"field": "price", "sub": SUB}}
 //	{"stats": {"field": "price"}}
@@ -225,6 +228,10 @@ func unmarshalAggregationKind(kind string, body []byte, depth int) (Aggregation,
 		return HistogramAggregation{j.Field, j.Interval, j.Offset, j.MinCount, j.Bounds, sub}, err
 	case "date_histogram":
 		return unmarshalDateHistogram(body, depth)
+	case "geohash":
+		return unmarshalGeohashes(body, depth)
+	case "distance":
+		return unmarshalDistances(body, depth)
 	case "filters":
 		var j filtersAggregationJSON[json.RawMessage, json.RawMessage]
 		if err := document.DecodeObject(body, &j); err != nil {

@@ -1,9 +1,11 @@
 package riffle
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -271,6 +273,12 @@ func TestPlaces(t *testing.T) {
 			for range queries {
 				checkPlaces(t, ix, m, m.query(rng, 2))
 			}
+			for range queries / 2 {
+				m.checkDistances(t, ix, rng)
+			}
+			for range 2 {
+				m.checkFacets(t, ix, rng)
+			}
 			repeated := m.query(rng, 1) // from the cache of filters
 			for range 4 {
 				checkPlaces(t, ix, m, repeated)
@@ -307,6 +315,160 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 		ix.must(ix.Check(ctx, func(err error) { t.Error(err) }))
+	}
+}
+
+// distancesOf returns the distances of a document's points, ascending.
+func (m placeModel) distancesOf(id, field string, from Point) []float64 {
+	var all []float64
+	for _, p := range m.points[id][field] {
+		all = append(all, geo.Distance(from, p.Round()))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// checkDistances compares a search sorted by distance, page by page, with the documents.
+func (m placeModel) checkDistances(t *testing.T, ix *testIndex, rng *rand.Rand) {
+	t.Helper()
+	from := somePlace(rng)
+	key := SortKey{Field: placeFields[rng.IntN(3)], From: &from, Desc: rng.IntN(3) == 0,
+		Missing: MissingOrder(rng.IntN(2)), Mode: SortMode(rng.IntN(4))}
+	var q Query = All{}
+	if rng.IntN(2) == 0 {
+		q = Match{Field: "text", Text: "tenth"}
+	}
+	value := func(id string) any {
+		switch all := m.distancesOf(id, key.Field, from); {
+		case len(all) == 0:
+			return nil
+		case key.Mode == ModeMedian:
+			return all[(len(all)-1)/2]
+		case key.Mode == ModeMax, key.Mode == ModeDefault && key.Desc:
+			return all[len(all)-1]
+		default:
+			return all[0]
+		}
+	}
+	var ids []string
+	values := map[string]any{}
+	for id := range m.points {
+		if _, all := q.(All); all || m.matches(id, q) {
+			ids = append(ids, id)
+			values[id] = value(id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		x, y := values[a], values[b]
+		switch {
+		case x == nil || y == nil:
+			c := strings.Compare(fmt.Sprint(x == nil), fmt.Sprint(y == nil)) // false, true
+			if key.Missing == MissingFirst {
+				c = -c
+			}
+			return cmp.Or(c, strings.Compare(a, b))
+		case key.Desc:
+			return cmp.Or(cmp.Compare(y.(float64), x.(float64)), strings.Compare(a, b))
+		}
+		return cmp.Or(cmp.Compare(x.(float64), y.(float64)), strings.Compare(a, b))
+	})
+	keys := []SortKey{key, {ID: true}}
+	if again, err := ParseSort(key.String()); err != nil || again[0].String() != key.String() {
+		t.Fatalf("%v is read as %v, %v", key, again, err)
+	}
+	o := &SearchOptions{K: 1 + rng.IntN(40), Sort: keys}
+	for page := range 3 {
+		res, err := ix.Search(ctx, q, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ids[min(page*o.K, len(ids)):min((page+1)*o.K, len(ids))]
+		if len(res.Hits) != len(want) {
+			t.Fatalf("%v by %v: page %d has %d hits, want %d", q, keys, page, len(res.Hits), len(want))
+		}
+		for i, h := range res.Hits {
+			if h.ID != want[i] || h.Sort[0] != values[want[i]] {
+				t.Fatalf("%v by %v: page %d has %s at %v, want %s at %v", q, keys, page, h.ID, h.Sort[0], want[i], values[want[i]])
+			}
+		}
+		if len(want) < o.K {
+			break
+		}
+		o.After = res.Hits[o.K-1].Cursor
+	}
+}
+
+// checkFacets compares aggregations of places with the documents.
+func (m placeModel) checkFacets(t *testing.T, ix *testIndex, rng *rand.Rand) {
+	t.Helper()
+	from, field, precision := somePlace(rng), placeFields[rng.IntN(3)], 1+rng.IntN(12)
+	ranges := []DistanceRange{{Name: "near", To: 1e5}, {From: 1e5, To: 1e7}, {From: 5e6}, {}}
+	sub := map[string]Aggregation{"near": DistanceAggregation{Field: field, From: from, Ranges: ranges}}
+	as := map[string]Aggregation{
+		"cells": GeohashAggregation{Field: field, Precision: precision, Size: 20, Sub: sub},
+		"rings": DistanceAggregation{Field: field, From: from, Ranges: ranges, Sub: map[string]Aggregation{
+			"cells": GeohashAggregation{Field: "place", Precision: 2}}},
+	}
+	for name, a := range as { // as it travels
+		text, err := json.Marshal(a)
+		ix.must(err)
+		as[name], err = UnmarshalAggregation(text)
+		ix.must(err)
+	}
+	res, err := ix.Search(ctx, All{}, &SearchOptions{Aggregations: as})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rings := func(ids []string) (counts []int) {
+		for _, r := range ranges {
+			n := 0
+			for _, id := range ids {
+				if slices.ContainsFunc(m.distancesOf(id, field, from), func(d float64) bool { return d >= r.From && (r.To == 0 || d < r.To) }) {
+					n++
+				}
+			}
+			counts = append(counts, n)
+		}
+		return counts
+	}
+	counted := func(r AggregationResult) (counts []int) {
+		for _, b := range r.Buckets {
+			counts = append(counts, b.Count)
+		}
+		return counts
+	}
+	cells, missing, all := map[string][]string{}, 0, []string{}
+	for id := range m.points {
+		all = append(all, id)
+		var of []string
+		for _, p := range m.points[id][field] {
+			of = append(of, geo.Geohash(geo.Key(p), precision))
+		}
+		slices.Sort(of)
+		for _, cell := range slices.Compact(of) {
+			cells[cell] = append(cells[cell], id)
+		}
+		if len(of) == 0 {
+			missing++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(cells), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(cells[b]), len(cells[a])), strings.Compare(a, b))
+	})
+	got, other := res.Aggregations["cells"], 0
+	for _, name := range names[min(20, len(names)):] {
+		other += len(cells[name])
+	}
+	if len(got.Buckets) != min(20, len(names)) || got.Missing != missing || got.Distinct != len(names) || got.Other != other {
+		t.Fatalf("%d cells of %d, %d missing, %d others, want %d, %d, %d", len(got.Buckets), got.Distinct, got.Missing, got.Other, len(names), missing, other)
+	}
+	for i, b := range got.Buckets {
+		if b.Key != names[i] || b.Count != len(cells[names[i]]) || !slices.Equal(counted(b.Sub["near"]), rings(cells[names[i]])) {
+			t.Fatalf("cell %d is %v, want %s of %d", i, b, names[i], len(cells[names[i]]))
+		}
+	}
+	if got := res.Aggregations["rings"]; !slices.Equal(counted(got), rings(all)) || got.Missing != missing {
+		t.Fatalf("rings %v, want %v, %d missing", got, rings(all), missing)
 	}
 }
 
@@ -353,6 +515,19 @@ func TestPlacesRefused(t *testing.T) {
 		var qe *QueryError
 		if !errors.As(err, &qe) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.q, err, c.want)
+		}
+	}
+	for want, o := range map[string]*SearchOptions{
+		`Sort[0].From: goes with a Field`:      {Sort: []SortKey{{Score: true, From: &Point{}}}},
+		`Sort[0].From: latitude 91`:            {Sort: []SortKey{{Field: "place", From: &Point{Lat: 91}}}},
+		`field "n" has values that are not`:    {Sort: []SortKey{{Field: "n", From: &Point{}}}},
+		`["a"].Precision: must lie in 1 to 12`: {Aggregations: map[string]Aggregation{"a": GeohashAggregation{Field: "place"}}},
+		`field "n" has values of type number`:  {Aggregations: map[string]Aggregation{"a": GeohashAggregation{Field: "n", Precision: 1}}},
+		`["a"].Ranges: are none`:               {Aggregations: map[string]Aggregation{"a": DistanceAggregation{Field: "place"}}},
+		`["a"].Ranges[0]: must be from`:        {Aggregations: map[string]Aggregation{"a": DistanceAggregation{Field: "place", Ranges: []DistanceRange{{From: 2, To: 1}}}}},
+	} {
+		if _, err := ix.Search(ctx, All{}, o); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "Sort")) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	if n, err := ix.Count(ctx, Match{Field: "place", Text: "0,0"}); err != nil || n != 1 {

@@ -95,6 +95,8 @@ func (n *keyNode) result(owner uint32) (*Result, error) {
 		return r, n.histogram(r, n.group().of(owner), k.Fill)
 	case Calendar:
 		return r, n.histogram(r, n.group().of(owner), k.Fill)
+	case Geohashes:
+		return r, n.geohashes(r, n.group().of(owner), k)
 	}
 	return r, nil
 }

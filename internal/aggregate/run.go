@@ -97,6 +97,8 @@ func (r *Run) plan(s *Spec, depth int) (*plan, error) {
 		p.steps, err = openSteps(p.field, k, r.docs)
 	case Calendar:
 		p.steps, err = openSteps(p.field, k, r.docs)
+	case Geohashes:
+		p.steps, err = openSteps(p.field, k, r.docs)
 	case Stats, Percentiles:
 		p.nums, err = p.field.numeric()
 	}
@@ -186,9 +188,9 @@ func (s *state) newNode(p *plan) node {
 			return newDistinctNode(common)
 		}
 		return newKeyNode(common)
-	case Terms, Histogram, Calendar:
+	case Terms, Histogram, Calendar, Geohashes:
 		return newKeyNode(common)
-	case Ranges, Filters, Missing:
+	case Ranges, Rings, Filters, Missing:
 		return newSetNode(common)
 	case Stats:
 		return &statsNode{base: common}

@@ -1,6 +1,10 @@
 package aggregate
 
-import "github.com/riffle-search/riffle/columns"
+import (
+	"errors"
+
+	"github.com/riffle-search/riffle/columns"
+)
 
 // A setNode has buckets that are sets of the documents of a tile: those with a value in a range, those
 // that pass a filter, those without a value. Bucket owner*size + i is the i-th of an owner.
@@ -8,10 +12,11 @@ type setNode struct {
 	base
 	size    int
 	counts  []uint32
-	missing []uint32 // of Ranges, by owner
+	missing []uint32 // of Ranges and Rings, by owner
 
 	bounds []keyRange // of Ranges
 	set    tileSet    // scratch
+	sel    columns.Selection
 	out    input
 }
 
@@ -37,6 +42,8 @@ func newSetNode(b base) *setNode {
 		}
 	case Filters:
 		n.size = len(k)
+	case Rings:
+		n.size = len(k)
 	}
 	return n
 }
@@ -52,6 +59,11 @@ func (n *setNode) find(i int, in *input, set *tileSet) error {
 		}
 		_, err := n.column.RangeTile(in.tile, b.lo, b.hi, set)
 		return err
+	case Rings:
+		if n.column.Kind() != columns.Place {
+			return errors.New("the field has values that are not places")
+		}
+		return k[i].documents(n.column, in.tile, &n.sel, set)
 	case Filters:
 		bits := n.run.segments[n.state.segment].Sets[k[i]]
 		if bits == nil {
@@ -76,7 +88,8 @@ func (n *setNode) find(i int, in *input, set *tileSet) error {
 }
 
 func (n *setNode) collect(in *input) error {
-	if _, ranges := n.Of.(Ranges); ranges {
+	switch n.Of.(type) {
+	case Ranges, Rings:
 		if err := n.countMissing(in); err != nil || n.column == nil {
 			return err
 		}

@@ -196,14 +196,16 @@ type measure struct {
 	segments []measured
 }
 
-// A class is a set of values that compare and add.
+// A class is a set of values that are alike.
 type class uint8
 
 const (
 	numbers class = iota
 	times
 	bools
-	classes
+	classes // any of these: the first that a field has
+
+	places // which fall on a scale, and do not add
 )
 
 // measured says which keys of a segment are of the class.
@@ -228,6 +230,8 @@ func keysOf(c *columns.Column, of class) (m measured, err error) {
 		switch of {
 		case times:
 			from.Value = leastTime
+		case places:
+			from.Value = columns.Value{Kind: columns.Place}
 		case bools:
 			from.Value, to = columns.OfBool(false), columns.Bound{Value: columns.OfBool(true)}
 		}
@@ -237,6 +241,8 @@ func keysOf(c *columns.Column, of class) (m measured, err error) {
 		}
 		m.lo, m.hi = max(lo, m.lo), min(hi, m.hi)
 		m.some = m.lo <= m.hi
+	case columns.Place:
+		m.some = of == places
 	case columns.Time:
 		m.some = of == times
 	case columns.Bool:
@@ -247,10 +253,10 @@ func keysOf(c *columns.Column, of class) (m measured, err error) {
 	return m, nil
 }
 
-// measureOf finds the class of a field, or the given one if wanted is below classes, and its keys.
+// measureOf finds the class of a field, or the given one unless wanted is classes, and its keys.
 func (f *field) measureOf(wanted class) (m measure, err error) {
 	for m.class = numbers; m.class < classes; m.class++ {
-		if wanted < classes {
+		if wanted != classes {
 			m.class = wanted
 		}
 		m.segments = make([]measured, len(f.columns))
@@ -277,7 +283,7 @@ func (f *field) measureOf(wanted class) (m measure, err error) {
 			m.segments[i] = s
 			any = any || s.some
 		}
-		if any || wanted < classes {
+		if any || wanted != classes {
 			return m, nil
 		}
 	}

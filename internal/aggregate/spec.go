@@ -16,8 +16,8 @@ type Spec struct {
 	Sub   []*Spec // of the buckets
 }
 
-// A Kind is what an aggregation computes: Terms, Ranges, Histogram, Calendar, Filters, Missing,
-// Stats, Cardinality, Percentiles or TopHits.
+// A Kind is what an aggregation computes: Terms, Ranges, Histogram, Calendar, Geohashes, Filters,
+// Missing, Rings, Stats, Cardinality, Percentiles or TopHits.
 type Kind interface{ kind() }
 
 // Terms are buckets by value.
@@ -136,7 +136,7 @@ type Result struct {
 
 // A Bucket is a set of documents.
 type Bucket struct {
-	Key   any // Terms: the value; Histogram: float64; Calendar: time.Time; others: the number of the bucket
+	Key   any // Terms: the value; Histogram: float64; Calendar: time.Time; Geohashes: string; others: the number of the bucket
 	Count int // documents
 	Sub   []*Result
 }
