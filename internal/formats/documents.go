@@ -147,6 +147,52 @@ func checkUnsigned(e *riffle.Engine) (there int, err error) {
 	return 1, errors.Join(err, e2)
 }
 
+// placeSchema is the schema with a field of places.
+func placeSchema() *riffle.Schema {
+	s := pairSchema()
+	s.Fields["where"] = riffle.Field{Type: riffle.FieldPlace}
+	return s
+}
+
+// Places that documents have.
+var (
+	berlin = riffle.Point{Lat: 52.52, Lon: 13.405}
+	sydney = riffle.Point{Lat: -33.8688, Lon: 151.2093}
+)
+
+// putSealedPlaces adds a document with places to a segment, and putLoggedPlace one to the log, which
+// indexes of stored document 3 lack.
+func putSealedPlaces(e *riffle.Engine) error {
+	return e.Put(ctx, "place sealed", map[string]any{"where": []any{berlin, sydney}, "free": sydney})
+}
+
+func putLoggedPlace(e *riffle.Engine) error {
+	return e.Put(ctx, "place logged", map[string]any{"where": "52.52,13.405"})
+}
+
+// checkPlaces compares the documents with places, if there are some, with those that were put.
+func checkPlaces(e *riffle.Engine) (there int, err error) {
+	got, err := e.Get(ctx, "place sealed")
+	if errors.Is(err, riffle.ErrNotFound) {
+		return 0, nil
+	}
+	if want := map[string]any{"where": []any{berlin, sydney}, "free": sydney}; err == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+		err = fmt.Errorf("the document with places is %v, want %v", got, want)
+	}
+	for _, c := range []struct {
+		field string
+		at    riffle.Point
+		want  int
+	}{{"where", berlin, 2}, {"where", sydney, 1}, {"free", sydney, 1}} {
+		n, e := e.Count(ctx, riffle.WithinDistance{Field: c.field, Point: c.at, Metres: 1})
+		if e == nil && n != c.want {
+			e = fmt.Errorf("%d documents within a metre of %v by %s, want %d", n, c.at, c.field, c.want)
+		}
+		err = errors.Join(err, e)
+	}
+	return 2, err
+}
+
 // The positions of an index: that of its sealed part, and that of the last batch in the log.
 // Indexes of log record 1 have none.
 const sealedPosition, position = "sealed\x00\xff", "logged\x00\xff"

@@ -71,10 +71,10 @@ func writeIndex(dir string) error {
 		}
 		first += runDocs
 	}
-	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}, Schema: pairSchema(), AlterSchema: true} // schema 4
+	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}, Schema: placeSchema(), AlterSchema: true} // schema 4 and 6
 	err = with(dir, byScore, func(e *riffle.Engine) error {
 		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
-		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), e.Apply(ctx, moved), e.Flush(ctx))
+		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), putSealedPlaces(e), e.Apply(ctx, moved), e.Flush(ctx))
 		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
 	})
 	if err != nil {
@@ -86,7 +86,10 @@ func writeIndex(dir string) error {
 	if err := with(dir, byScore, putPosition); err != nil { // log record 2
 		return err
 	}
-	return with(dir, byScore, putUnsigned) // stored document 3
+	if err := with(dir, byScore, putUnsigned); err != nil { // stored document 3
+		return err
+	}
+	return with(dir, byScore, putLoggedPlace) // stored document 4
 }
 
 // pairSchema is the schema with pairs of words, which the last segment and the log have, and the other

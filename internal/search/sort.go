@@ -16,7 +16,7 @@ import (
 // A SortKey is one key of a sorted search.
 type SortKey struct {
 	By           cpuexec.By
-	Field        string // ByColumn
+	Field        string     // ByColumn
 	From         *geo.Point // ByColumn: sorts by the distance from it; or nil
 	Mode         cpuexec.SortMode
 	Desc         bool
