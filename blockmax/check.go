@@ -31,6 +31,9 @@ func (p *Plan) Check() error {
 		if end = uint64(s.Base) + uint64(s.Docs); end > 1<<32 {
 			return fmt.Errorf("blockmax: segment %d ends at document %d, want at most 1<<32", i, end)
 		}
+		if n := len(p.Segments[0].Functions); len(s.Functions) != n {
+			return fmt.Errorf("blockmax: segment %d has %d functions, the first one %d", i, len(s.Functions), n)
+		}
 		if len(s.Sets) != len(p.Segments[0].Sets) {
 			return fmt.Errorf("blockmax: segment %d has %d sets, the first one %d", i, len(s.Sets), len(p.Segments[0].Sets))
 		}
@@ -43,6 +46,18 @@ func (p *Plan) Check() error {
 
 // best is the highest score that a document can have.
 func (p *Plan) best() (uint64, error) {
+	sum, err := p.bestInside()
+	if p.Outer == nil || err != nil {
+		return sum, err
+	}
+	if p.RankWeight > 0 {
+		return 0, fmt.Errorf("a static rank and a function of the whole plan")
+	}
+	return max(sum, p.Outer.best(sum)), p.Outer.check(p)
+}
+
+// bestInside is best without Outer.
+func (p *Plan) bestInside() (uint64, error) {
 	sum := uint64(p.RankWeight)
 	if p.Tree != nil {
 		score, err := p.Tree.best(p)
@@ -117,6 +132,15 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 		}
 		sum = uint64(n.Combined.Weight)
 	}
+	if n.Function != nil {
+		if n.Leaf || n.Set || n.All || n.Proximity != nil || n.Combined != nil {
+			return 0, fmt.Errorf("a node of the tree has a function and is more than clauses")
+		}
+		if err := n.Function.check(p); err != nil {
+			return 0, err
+		}
+		sum = max(sum, n.Function.best(sum)) // also without the function it must not overflow
+	}
 	if n.Tie > TieOne {
 		return 0, fmt.Errorf("a node of the tree has tie %d, want at most %d", n.Tie, TieOne)
 	}
@@ -147,6 +171,11 @@ func (s *Segment) check(terms int) error {
 		return fmt.Errorf("%d ranks and %d rank tiles for %d documents", len(s.Rank), len(s.RankTile), s.Docs)
 	case s.Tail != nil && len(s.Tail) < tiles:
 		return fmt.Errorf("%d tail bounds for %d tiles", len(s.Tail), tiles)
+	}
+	for i, f := range s.Functions {
+		if f == nil {
+			return fmt.Errorf("function %d has no numbers", i)
+		}
 	}
 	for i := range s.Sets {
 		if s.Sets[i].Tiles != nil && s.Sets[i].Bits != nil {

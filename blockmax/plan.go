@@ -19,7 +19,7 @@ const TileDocs = 4096
 // lists; executors do.
 //
 // A document's score is the sum over its terms of Contribution(Weights[t], impact), plus
-// Contribution(RankWeight, rank) when RankWeight is not zero. The caller has scaled the weights
+// Contribution(RankWeight, rank) when RankWeight is not zero. Outer changes it. The caller has scaled the weights
 // (Scale), so that no sum reaches 1<<31.
 type Plan struct {
 	Segments []Segment // in ascending order of Base
@@ -30,9 +30,13 @@ type Plan struct {
 	K        int       // 1 to 10,000
 
 	RankWeight uint32 // weight of the static rank; 0 for none
-	After      *Hit   // return only documents that rank after this hit; nil for all. Total ignores it
-	CountAll   bool   // TopK.Total must be exact
-	OnlyTotal  bool   // with CountAll: nothing else is wanted, so executors may return no hits
+
+	// Outer changes the scores of the whole plan, or is nil. With RankWeight there is none.
+	Outer *Function
+
+	After     *Hit // return only documents that rank after this hit; nil for all. Total ignores it
+	CountAll  bool // TopK.Total must be exact
+	OnlyTotal bool // with CountAll: nothing else is wanted, so executors may return no hits
 
 	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
 	// a part of the documents. Executors may leave out an OR's documents below it.
@@ -47,7 +51,10 @@ type Segment struct {
 	Terms  []Term    // one per weight; a term the segment lacks has Bounds == nil
 	Sets   []Set     // those that nodes of the tree name; the same number in all segments
 	Fields []Lengths // those that a Combined of the tree names; the same number in all segments
-	Accept []uint64  // bit d is set when document d may be returned; nil for all documents
+
+	Functions []Numbers // those that Outer and nodes of the tree name; the same number in all segments
+
+	Accept []uint64 // bit d is set when document d may be returned; nil for all documents
 
 	// Few lists the documents of Accept in ascending order, when there are few. Otherwise it is nil.
 	// Executors may lead with these documents instead of testing those of the terms against Accept.
@@ -195,6 +202,9 @@ type Node struct {
 	// Combined replaces the score of a node, or is nil. The node is an OR of lists, whose own scores do not
 	// count. NewCombined makes such a node.
 	Combined *Combined
+
+	// Function changes the score of a node with clauses, or is nil. It comes before Constant.
+	Function *Function
 
 	Constant bool   // the node scores Score for every document it matches, regardless of its children
 	Score    uint32 // at the plan's scale

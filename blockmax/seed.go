@@ -9,6 +9,9 @@ func (p *Plan) Seed() (need uint32) {
 		return p.Least
 	}
 	need = p.Least
+	if p.Outer != nil && !p.Outer.Keeps() {
+		return need
+	}
 	for t := range p.Weights {
 		need = max(need, p.seedOf(t))
 	}
@@ -19,6 +22,8 @@ func (p *Plan) Seed() (need uint32) {
 // if there are only alternatives between its leaf and the root.
 func (p *Plan) SeedOf(n *Node) (need uint32) {
 	switch {
+	case p.Outer != nil && !p.Outer.Keeps() || n.Function != nil && !n.Function.Keeps():
+		return 0
 	case p.After != nil || n.Constant || n.All || n.Set || n.Proximity != nil || n.Combined != nil:
 		return 0
 	case n.Leaf:

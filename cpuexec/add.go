@@ -35,7 +35,7 @@ func (r *run) scoreWords(words uint64) error {
 	for i := range w.matches {
 		w.matches[i] &= w.all[i] & -(words >> i & 1)
 	}
-	r.collect(words, saturatingSub(r.out.threshold(w.lo), r.at.rankBound(w.lo, w.lo)))
+	r.collect(words, r.at.under(r.out.threshold(w.lo), w.lo, w.lo))
 	r.offerCandidates()
 	return nil
 }

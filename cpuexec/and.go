@@ -64,14 +64,14 @@ func isSparse(lead *postings.List, docs uint32) bool {
 func (r *run) andBlocks(lists []*tileCursor) error {
 	others, lead := lists[:len(lists)-1], lists[len(lists)-1]
 	r.tiled.makePrefix(len(lists))
-	sum := r.at.rankMax
+	sum := uint32(0)
 	for i, c := range others {
 		for w := range r.tiled.prefix[i] {
 			r.tiled.prefix[i][w] = sum
 		}
 		sum += c.max
 	}
-	r.glance.makeFilters(others, r.at.rankMax)
+	r.glance.makeFilters(others, 0)
 	last := lead.list.Last
 	for b := lead.list.Seek(lead.at, r.at.from); b < len(last) && lead.first(b) < r.at.to; b++ {
 		lead.at = b
@@ -82,7 +82,7 @@ func (r *run) andBlocks(lists []*tileCursor) error {
 		if err := r.query.ctx.Err(); err != nil {
 			return err
 		}
-		need := r.out.need(doc)
+		need := r.at.underAny(r.out.need(doc))
 		lead.bounds.Need(b, b+1)
 		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
 			continue
@@ -243,15 +243,14 @@ func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
-	rank := r.at.rankBound(lo, lo)
-	need := saturatingSub(r.out.need(lo), rank)
+	need := r.at.under(r.out.need(lo), lo, lo)
 	words &= r.commonWords(lists, need)
 	if need == 0 && !r.out.counting { // a few words are enough for the first hits
 		first := lowestBits(words, 8)
 		if err := r.andWords(lists, first, 0); err != nil {
 			return err
 		}
-		need = saturatingSub(r.out.need(lo), rank)
+		need = r.at.under(r.out.need(lo), lo, lo)
 		words = words &^ first & r.commonWords(lists, need)
 	}
 	return r.andWords(lists, words, need)

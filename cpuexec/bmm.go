@@ -37,10 +37,11 @@ func (r *run) bmm() error {
 
 // union is bmm for any lists and branches.
 func (r *run) union(lists []*tileCursor) error {
-	most := r.at.rankMax
+	most := uint32(0)
 	for _, c := range lists {
 		most += c.max
 	}
+	most = r.at.highest(most)
 	for lo := r.at.from &^ (sheetDocs - 1); lo < r.at.to && most >= r.out.need(lo); lo += sheetDocs {
 		if err := r.tiled.enterSheet(lists, lo, &r.at); err != nil {
 			return err
@@ -66,7 +67,7 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 	}
 	r.tiled.enterTile(lists, t, lo)
 	r.win.place(lo, r.at.from, r.at.to)
-	words, rank := ^uint64(0), r.at.rankBound(lo, lo)
+	words := ^uint64(0)
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
@@ -74,8 +75,8 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 		g.enterTile(lo)
 		words &= g.inWords
 	}
-	need := r.out.need(lo)
-	for need <= rank { // all must be seen; a few words are enough for the first hits
+	need := r.at.under(r.out.need(lo), lo, lo)
+	for need == 0 { // all must be seen; a few words are enough for the first hits
 		few := lowestBits(words&r.tiled.presentWords(), 4)
 		if few == 0 {
 			return nil
@@ -84,13 +85,13 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 		if err := r.scoreWords(few); err != nil {
 			return err
 		}
-		need = r.out.need(lo)
+		need = r.at.under(r.out.need(lo), lo, lo)
 	}
-	return r.bmmWords(words, need-rank)
+	return r.bmmWords(words, need)
 }
 
-// bmmWords offers the documents in some words of the tile that can enter: those whose score without
-// the rank reaches need.
+// bmmWords offers the documents in some words of the tile that can enter: those whose score, before the
+// rank or a function, reaches need.
 func (r *run) bmmWords(words uint64, need uint32) error {
 	live := r.findEssential(words, need)
 	if live == 0 {

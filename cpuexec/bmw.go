@@ -15,7 +15,7 @@ func (r *run) bmw() error {
 	}
 	for step := 0; ; step++ {
 		need := r.out.need(cs.lowest())
-		pivot := cs.pivot(need, r.at.rankMax)
+		pivot := cs.pivot(r.at.underAny(need))
 		if pivot < 0 {
 			return nil
 		}
@@ -27,7 +27,7 @@ func (r *run) bmw() error {
 			return nil
 		}
 		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {
-		case bound < need:
+		case bound < r.at.under(need, doc, doc):
 			err = cs.leapOver(pivot, until)
 		case cs[0].doc == doc:
 			err = r.scoreDocument(cs, doc)
@@ -43,8 +43,7 @@ func (r *run) bmw() error {
 // boundBlocks bounds the score that the given lists can contribute to documents [doc, until).
 func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 	until = end
-	if r.at.rankMax > 0 {
-		bound = r.at.rankBound(doc, doc)
+	if r.at.changes() { // which is bounded by tile
 		until = doc - doc%blockmax.TileDocs + blockmax.TileDocs
 	}
 	for _, c := range cs {

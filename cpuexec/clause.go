@@ -15,10 +15,11 @@ type clause struct {
 	cost   uint64      // roughly how many documents match
 
 	must, should, filter, not []clause
-	together                  *together    // of a node with a Proximity
-	combined                  *combination // of a node with a Combined that scores
-	places                    bool         // positions are read, for this node or for one below
-	minShould                 int          // fewest should nodes that must match, including the rule for nodes without Must and Filter
+	together                  *together     // of a node with a Proximity
+	combined                  *combination  // of a node with a Combined that scores
+	function                  *nodeFunction // of a node with a Function that scores
+	places                    bool          // positions are read, for this node or for one below
+	minShould                 int           // fewest should nodes that must match, including the rule for nodes without Must and Filter
 }
 
 // newClause opens lists for the leaves below a node.
@@ -66,6 +67,9 @@ func (r *run) newClause(n *blockmax.Node, scores bool) (clause, error) {
 	}
 	if n.Combined != nil && scores {
 		c.combined = r.eval.newCombination(r, n.Combined, &c)
+	}
+	if scores {
+		c.function = r.functionOf(n)
 	}
 	if len(n.Must)+len(n.Filter) == 0 {
 		c.minShould = max(c.minShould, 1)
@@ -137,13 +141,13 @@ func (c *clause) possible() bool {
 // isUnion reports whether a document matches a boolean node if and only if it matches at least one
 // of its should nodes.
 func (c *clause) isUnion() bool {
-	return !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
+	return !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && c.function == nil && len(c.must)+len(c.filter)+len(c.not) == 0 && c.minShould <= 1
 }
 
 // only returns the only child of a node if the node matches and scores as that child does, else the
 // node.
 func (c *clause) only() *clause {
-	for !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && len(c.filter)+len(c.not) == 0 {
+	for !c.Leaf && !c.Set && !c.All && !c.Constant && c.together == nil && c.combined == nil && c.function == nil && len(c.filter)+len(c.not) == 0 {
 		switch {
 		case len(c.must) == 1 && len(c.should) == 0 && c.minShould <= 0:
 			c = &c.must[0]
@@ -184,7 +188,7 @@ func (c *clause) appendLeaves(to []*tileCursor) []*tileCursor {
 // isAll reports whether a node is an AND of lists, or of such ANDs, and the segment has all these
 // lists.
 func (c *clause) isAll() bool {
-	if c.Constant || c.All || c.Set || c.Leaf || c.together != nil || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
+	if c.Constant || c.All || c.Set || c.Leaf || c.together != nil || c.function != nil || len(c.must) == 0 || len(c.should)+len(c.not) > 0 || c.minShould > 0 {
 		return false
 	}
 	for i := range c.must {
@@ -238,6 +242,9 @@ func (c *clause) highest() uint32 {
 	}
 	if c.Best {
 		all = blockmax.BestOf(best, all, c.Tie)
+	}
+	if c.function != nil {
+		return c.function.Apply(must+all, c.function.numbers.Highest())
 	}
 	return must + all
 }

@@ -44,7 +44,7 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	}
 	r.win.place(lo, r.at.from, r.at.to)
 	r.tiled.enterTile(b.operands, t, lo)
-	words, rank := ^uint64(0), r.at.rankBound(lo, lo)
+	words := ^uint64(0)
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
@@ -54,8 +54,8 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	}
 	r.tiled.active = append(r.tiled.active, b.required...)
 	r.tiled.makePrefix(len(r.tiled.active))
-	need := r.out.need(lo)
-	for few := 4; need <= rank; few *= 2 { // all must be seen; a few words are enough for the first hits
+	need := r.at.under(r.out.need(lo), lo, lo)
+	for few := 4; need == 0; few *= 2 { // all must be seen; a few words are enough for the first hits
 		first := lowestBits(words, few)
 		if first == 0 {
 			return nil
@@ -64,9 +64,9 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 		if err := r.scoreTree(first); err != nil {
 			return err
 		}
-		need = r.out.need(lo)
+		need = r.at.under(r.out.need(lo), lo, lo)
 	}
-	return r.conjunctionWords(words, need-rank, len(r.tiled.active)-len(b.required))
+	return r.conjunctionWords(words, need, len(r.tiled.active)-len(b.required))
 }
 
 // conjunctionWords offers the documents in some words of the tile that can enter. The first
@@ -178,7 +178,7 @@ func (r *run) scoreTree(words uint64) error {
 			clear(w.scores[wordDocs*i:][:wordDocs])
 		}
 	}
-	r.collect(words, saturatingSub(r.out.threshold(w.lo), r.at.rankBound(w.lo, w.lo)))
+	r.collect(words, r.at.under(r.out.threshold(w.lo), w.lo, w.lo))
 	r.offerCandidates()
 	return nil
 }

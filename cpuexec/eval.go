@@ -167,6 +167,9 @@ func (e *evaluator) boolean(c *clause, level int, mask, matches *bitset, to *sco
 		return err
 	}
 	*matches = f.left
+	if c.function != nil && inner != nil {
+		c.function.apply(matches, e.tile, inner)
+	}
 	if inner != to {
 		matches.each(func(d uint32) { to[d] += inner[d] })
 	}

@@ -252,9 +252,9 @@ func (r *run) scoreExcerpts(base uint32, words, matches int, all bool) {
 	}
 	left := ^uint64(0) >> (64 - words)
 	for left != 0 {
-		need := r.out.need(docs[base+64*uint32(bits.TrailingZeros64(left))])
-		if need > r.at.rankMax {
-			sift(cs, &r.win.scores, base, left, &noSums, need-r.at.rankMax)
+		need := r.at.underAny(r.out.need(docs[base+64*uint32(bits.TrailingZeros64(left))]))
+		if need > 0 {
+			sift(cs, &r.win.scores, base, left, &noSums, need)
 			cs.keepOnly(set)
 			left = 0
 		} else { // a few words are enough for the first hits

@@ -17,12 +17,14 @@ import (
 // fewDocs are accepted documents of a sheet, and a batch of them that is being scored.
 type fewDocs struct {
 	docs  []uint32 // ascending
-	bound []uint32 // of their scores, with the rank
+	bound []uint32 // of their scores, by the lists
+	most  []uint32 // of their final scores
 
 	// Of the batch:
 	batch  []uint32 // documents, ascending
 	scores []uint32 // so far
-	rest   []uint32 // bounds what the remaining lists, and the rank, add
+	rest   []uint32 // bounds what the remaining lists add
+	need   []uint32 // the least scores to enter with
 	held   []bool   // by at least one list; in AND by all so far
 }
 
@@ -140,11 +142,6 @@ func (f *fewDocs) makeBounds(r *run, lists []*tileCursor, all bool) {
 	n := len(f.docs)
 	f.bound = slices.Grow(f.bound[:0], n)[:n]
 	clear(f.bound)
-	if r.at.rankMax > 0 {
-		for p, doc := range f.docs {
-			f.bound[p] = r.at.rank(doc)
-		}
-	}
 	for _, c := range lists {
 		docs, bound, kept := f.docs, f.bound[:len(f.docs)], 0
 		for p, doc := range docs {
@@ -155,6 +152,12 @@ func (f *fewDocs) makeBounds(r *run, lists []*tileCursor, all bool) {
 			}
 		}
 		f.docs, f.bound = docs[:kept], bound[:kept]
+	}
+	f.most = append(f.most[:0], f.bound...)
+	if r.at.changes() {
+		for p, doc := range f.docs {
+			f.most[p] = r.at.overOne(f.bound[p], doc)
+		}
 	}
 }
 
@@ -177,10 +180,10 @@ func (c *tileCursor) coarseOf(doc uint32) uint8 {
 // nearly equal.
 func (f *fewDocs) strongest(wanted int) (bound uint32) {
 	shift, counts := 0, [64]int{}
-	for highest := slices.Max(f.bound); highest>>shift >= uint32(len(counts)); {
+	for highest := slices.Max(f.most); highest>>shift >= uint32(len(counts)); {
 		shift++
 	}
-	for _, b := range f.bound {
+	for _, b := range f.most {
 		counts[b>>shift&63]++
 	}
 	i := len(counts) - 1
@@ -194,22 +197,23 @@ func (f *fewDocs) strongest(wanted int) (bound uint32) {
 func (r *run) scoreBounded(lists []*tileCursor, least, most uint32, all bool) error {
 	f := &r.few
 	for at := 0; at < len(f.docs); {
-		f.batch, f.rest = f.batch[:0], f.rest[:0]
+		f.batch, f.rest, f.need = f.batch[:0], f.rest[:0], f.need[:0]
 		need := r.out.need(f.docs[at])
 		for floor := max(least, need); at < len(f.docs) && len(f.batch) < fewBatch; at++ {
-			if b := f.bound[at]; b >= floor && b <= most {
-				f.batch, f.rest = append(f.batch, f.docs[at]), append(f.rest, b)
+			if b, doc := f.most[at], f.docs[at]; b >= floor && b <= most {
+				f.batch, f.rest = append(f.batch, doc), append(f.rest, f.bound[at])
+				f.need = append(f.need, r.at.underOne(need, doc))
 			}
 		}
-		if err := r.scoreBatch(lists, need, all); err != nil {
+		if err := r.scoreBatch(lists, all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scoreBatch offers the documents of the batch that reach need.
-func (r *run) scoreBatch(lists []*tileCursor, need uint32, all bool) error {
+// scoreBatch offers the documents of the batch that reach their needs.
+func (r *run) scoreBatch(lists []*tileCursor, all bool) error {
 	f := &r.few
 	n := len(f.batch)
 	f.scores, f.held = slices.Grow(f.scores[:0], n)[:n], slices.Grow(f.held[:0], n)[:n]
@@ -219,7 +223,7 @@ func (r *run) scoreBatch(lists []*tileCursor, need uint32, all bool) error {
 		if len(f.batch) == 0 {
 			return nil
 		}
-		if err := r.lookUpBatch(c, need, all); err != nil {
+		if err := r.lookUpBatch(c, all); err != nil {
 			return err
 		}
 	}
@@ -236,8 +240,8 @@ func (r *run) scoreBatch(lists []*tileCursor, need uint32, all bool) error {
 }
 
 // lookUpBatch adds the list's contributions to the documents of the batch. It drops those that
-// cannot reach need, and with all those that the list does not hold.
-func (r *run) lookUpBatch(c *tileCursor, need uint32, all bool) error {
+// cannot reach their needs, and with all those that the list does not hold.
+func (r *run) lookUpBatch(c *tileCursor, all bool) error {
 	f, cs := &r.few, &r.cands
 	cs.n = 0
 	for p, doc := range f.batch {
@@ -256,7 +260,7 @@ func (r *run) lookUpBatch(c *tileCursor, need uint32, all bool) error {
 	at, kept, first := 0, 0, int64(0)
 	cs.docs[cs.n] = end
 	for p, doc := range f.batch {
-		score, rest, held := f.scores[p], f.rest[p], f.held[p]
+		score, rest, need, held := f.scores[p], f.rest[p], f.need[p], f.held[p]
 		hit := cs.docs[at] == doc
 		if hit {
 			score += cs.score[at]
@@ -265,12 +269,12 @@ func (r *run) lookUpBatch(c *tileCursor, need uint32, all bool) error {
 				first++
 			}
 		}
-		f.batch[kept], f.scores[kept], f.rest[kept], f.held[kept] = doc, score, rest, held || hit
+		f.batch[kept], f.scores[kept], f.rest[kept], f.need[kept], f.held[kept] = doc, score, rest, need, held || hit
 		if (hit || !all) && score+rest >= need {
 			kept++
 		}
 	}
-	f.batch, f.scores, f.rest, f.held = f.batch[:kept], f.scores[:kept], f.rest[:kept], f.held[:kept]
+	f.batch, f.scores, f.rest, f.need, f.held = f.batch[:kept], f.scores[:kept], f.rest[:kept], f.need[:kept], f.held[:kept]
 	r.out.work.DocsScored += first
 	return nil
 }

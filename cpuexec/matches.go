@@ -15,7 +15,7 @@ type Match struct {
 	Count   int         // of the documents, at least 1
 	Set     *[64]uint64 // bit d is set for document Tile*TileDocs + d of the segment
 
-	// Scores are those of the documents of Set, with the static rank; nil unless they were asked for.
+	// Scores are those of the documents of Set, final; nil unless they were asked for.
 	// Those of other documents mean nothing.
 	Scores *[blockmax.TileDocs]uint32
 }
@@ -112,7 +112,7 @@ func (r *run) visitMatches(scores bool) error {
 		}
 		if err == nil && m.Count > 0 {
 			if scores {
-				r.addRanks()
+				r.finishScores()
 			}
 			err = r.visit(&m)
 		}
@@ -133,10 +133,10 @@ func (r *run) matchTile(root *clause, t int, bySets bool, to *scores) error {
 	return r.sets.fold(replace, root, s, r.win.matches[:(s.hi-s.lo+63)/64], 0)
 }
 
-// addRanks adds the static ranks of the matches to their scores.
-func (r *run) addRanks() {
-	if r.at.seg.Rank == nil || r.at.rankWeight == 0 {
+// finishScores makes the scores of the matches final.
+func (r *run) finishScores() {
+	if !r.at.changes() {
 		return
 	}
-	r.win.matches.each(func(d uint32) { r.win.scores[d] += r.at.rank(r.win.base + d) })
+	r.win.matches.each(func(d uint32) { r.win.scores[d] = r.at.final(r.win.base+d, r.win.scores[d]) })
 }

@@ -37,8 +37,8 @@ func (r *run) maxScore() error {
 		if err := r.maxScoreDocument(cs, essential, doc); err != nil {
 			return err
 		}
-		need := r.out.need(doc + 1)
-		for essential < len(cs) && sums[essential+1]+r.at.rankMax < need {
+		need := r.at.underAny(r.out.need(doc + 1))
+		for essential < len(cs) && sums[essential+1] < need {
 			essential++
 		}
 	}
@@ -55,7 +55,7 @@ func lowestOf(cs []*docCursor) uint32 {
 // maxScoreDocument scores doc by the essential lists, then by the others while it can still enter,
 // and moves the essential cursors on.
 func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error {
-	score := r.at.rank(doc)
+	score := uint32(0)
 	for _, c := range cs[essential:] {
 		if c.doc != doc {
 			continue
@@ -74,7 +74,7 @@ func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error
 		return nil
 	}
 	r.out.total++
-	need := r.out.need(doc)
+	need := r.at.underOne(r.out.need(doc), doc)
 	for i := essential - 1; i >= 0; i-- {
 		if score+r.docs.sums[i+1] < need {
 			return nil
@@ -92,6 +92,6 @@ func (r *run) maxScoreDocument(cs []*docCursor, essential int, doc uint32) error
 		}
 		score += part
 	}
-	r.out.offer(doc, score)
+	r.offer(doc, score)
 	return nil
 }

@@ -53,7 +53,7 @@ func (r *run) operandsOf(root *clause) *branches {
 		return b
 	}
 	switch c := root.only(); {
-	case c.Leaf || c.Set || c.All || c.Constant || c.together != nil || c.combined != nil || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
+	case c.Leaf || c.Set || c.All || c.Constant || c.together != nil || c.combined != nil || c.function != nil || c.Best && !c.isUnion() || len(c.must) > 0 && c.minShould > 0:
 		e.addOperands(r, c)
 	case len(c.must) > 0:
 		e.require(r, c)

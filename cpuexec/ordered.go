@@ -31,10 +31,9 @@ func (o ordered) raise(i int) {
 	o[i] = c
 }
 
-// pivot returns the first cursor whose list bound, added to those before it and the rank, reaches
-// need, or the last cursor at the same document. It returns -1 when no document can enter any more.
-func (o ordered) pivot(need, rank uint32) int {
-	sum := rank
+// pivot returns the first cursor whose list bound, added to those before it, reaches need, or the last cursor at the same document. It returns -1 when no document can enter any more.
+func (o ordered) pivot(need uint32) int {
+	sum := uint32(0)
 	for i, c := range o {
 		if c.doc == end {
 			break

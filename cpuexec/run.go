@@ -82,7 +82,12 @@ type part struct {
 	index      int    // of seg in the plan
 	rankWeight uint32 // of the plan
 	rankMax    uint32 // bounds the contribution of the rank in the segment
-	from, to   uint32 // the current range is documents [from, to)
+
+	outer     *blockmax.Function // of the plan, with its numbers in the segment and a bound on these
+	numbers   blockmax.Numbers
+	numberMax uint32
+
+	from, to uint32 // the current range is documents [from, to)
 }
 
 // accepts reports whether doc may be returned.
@@ -108,30 +113,6 @@ func (at *part) acceptedWords(base uint32) (words uint64) {
 		words |= (word | -word) >> 63 << i
 	}
 	return words
-}
-
-// rank is the contribution of the static rank to the score of doc.
-func (at *part) rank(doc uint32) uint32 {
-	if at.seg.Rank == nil {
-		return 0
-	}
-	return blockmax.Contribution(at.rankWeight, at.seg.Rank[doc])
-}
-
-// rankBound bounds rank for documents lo to hi.
-func (at *part) rankBound(lo, hi uint32) uint32 {
-	if at.seg.Rank == nil || at.rankMax == 0 {
-		return 0
-	}
-	first, last := lo/blockmax.TileDocs, hi/blockmax.TileDocs
-	if last-first >= 8 { // a longer search costs more than it saves
-		return at.rankMax
-	}
-	highest := uint16(0)
-	for _, m := range at.seg.RankTile[first : last+1] {
-		highest = max(highest, m)
-	}
-	return blockmax.Contribution(at.rankWeight, highest)
 }
 
 // tilesAtWork returns those of the tiles of the sheet at lo that are in the current range.
@@ -210,6 +191,13 @@ func (r *run) release() {
 
 // pass runs one algorithm over all segments. tree says what matches, for any algorithm.
 func (r *run) pass(visit segmentPass, tree *blockmax.Node) error {
+	if err := r.passSegments(visit, tree); err != nil {
+		return err
+	}
+	return functionErr(r.query.plan)
+}
+
+func (r *run) passSegments(visit segmentPass, tree *blockmax.Node) error {
 	r.query.tree = tree
 	r.query.orderSegments()
 	if visit.order != nil {
@@ -253,6 +241,10 @@ func (r *run) enter(i int) error {
 		}
 		r.at.rankMax = blockmax.Contribution(r.at.rankWeight, highest)
 	}
+	if f := r.query.plan.Outer; f != nil {
+		r.at.outer, r.at.numbers = f, seg.Functions[f.Number]
+		r.at.numberMax = r.at.numbers.Highest()
+	}
 	return r.query.ctx.Err()
 }
 
@@ -294,8 +286,14 @@ func (r *run) tailDone(doc uint32) bool {
 	return r.at.seg.Tail != nil && r.at.seg.Tail[doc/blockmax.TileDocs] < r.out.need(doc)
 }
 
-// offer passes a matching, accepted document to the collector. score is without the rank.
-func (r *run) offer(doc, score uint32) { r.out.offer(doc, score+r.at.rank(doc)) }
+// offer passes a matching, accepted document to the collector, with what comes behind its score. Numbers of
+// functions are looked up only where the bound of the tile reaches the threshold.
+func (r *run) offer(doc, score uint32) {
+	if r.at.outer != nil && r.at.over(score, doc, doc) < r.out.threshold(doc) {
+		return
+	}
+	r.out.offer(doc, r.at.final(doc, score))
+}
 
 // offerCandidates passes all candidates to the collector.
 func (r *run) offerCandidates() {

@@ -84,7 +84,10 @@ func bestScore(n *blockmax.Node, p *blockmax.Plan, segment int) (sum uint32) {
 		best, all = max(best, score), all+score
 	}
 	if n.Best {
-		return sum + blockmax.BestOf(best, all, n.Tie)
+		all = blockmax.BestOf(best, all, n.Tie)
+	}
+	if f := n.Function; f != nil {
+		return f.Apply(sum+all, p.Segments[segment].Functions[f.Number].Highest())
 	}
 	return sum + all
 }
@@ -95,5 +98,5 @@ func (r *run) hopeless(visit segmentPass) bool {
 		return false
 	}
 	need := r.out.need(0)
-	return need > 0 && bestScore(r.query.tree, r.query.plan, r.at.index)+r.at.rankMax < need
+	return need > 0 && r.at.highest(bestScore(r.query.tree, r.query.plan, r.at.index)) < need
 }

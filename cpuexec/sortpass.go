@@ -292,7 +292,7 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 	r.out.total += n
 	r.out.work.DocsScored += int64(n)
 	if s.scored {
-		r.addRanks()
+		r.finishScores()
 	}
 	if n*sparseShare <= tileDocs && s.gathers() {
 		return s.offerSet(r, &r.win.matches)

@@ -112,11 +112,11 @@ func (t *tileCursors) enterSheet(lists []*tileCursor, lo uint32, at *part) error
 			t.present = t.guard.inTiles
 		}
 	}
-	if at.seg.Rank != nil || at.seg.Tail != nil {
+	if at.changes() || at.seg.Tail != nil {
 		for tiles := t.present; tiles != 0; tiles &= tiles - 1 {
 			i := bits.TrailingZeros64(tiles)
 			doc := lo + uint32(i)*tileDocs
-			bounds[i] += at.rankBound(doc, doc)
+			bounds[i] = at.over(bounds[i], doc, doc)
 			if at.seg.Tail != nil {
 				bounds[i] = min(bounds[i], at.seg.Tail[doc/tileDocs])
 			}

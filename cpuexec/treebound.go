@@ -86,6 +86,11 @@ func (e *evaluator) boundBoolean(c *clause, level int, words bool, to *sums) (in
 	if c.combined != nil {
 		c.combined.bound(to)
 	}
+	if c.function != nil && words {
+		c.function.boundWords(e.tile, to)
+	} else if c.function != nil {
+		c.function.boundTiles(e.sheet, in, to)
+	}
 	if in != ^uint64(0) {
 		for out := ^in; out != 0; out &= out - 1 {
 			to[bits.TrailingZeros64(out)&63] = 0

@@ -224,7 +224,7 @@ func (r *run) proximityTile(t *together, lo, bound uint32) error {
 		return err
 	}
 	r.win.place(lo, r.at.from, r.at.to)
-	words, rank := ^uint64(0), r.at.rankBound(lo, lo)
+	words := ^uint64(0)
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
@@ -234,10 +234,10 @@ func (r *run) proximityTile(t *together, lo, bound uint32) error {
 		words &= l.inWords
 	}
 	for words != 0 {
-		need, some := saturatingSub(r.out.need(lo), rank), words
+		need, some := r.at.under(r.out.need(lo), lo, lo), words
 		switch {
 		case need > 0 && !allBitmaps(t.all):
-			return r.proximityWords(t, words&t.reach(true, need), rank)
+			return r.proximityWords(t, words&t.reach(true, need))
 		case need > 0: // what has all words is found at once; verification tests frequencies
 			words &= t.reach(true, need)
 			some = lowestBits(words, denseWords)
@@ -261,14 +261,14 @@ func (r *run) proximityTile(t *together, lo, bound uint32) error {
 }
 
 // proximityWords offers the documents in some words of the tile that can enter, by the blocks of the
-// shortest list. rank bounds the rank of any.
-func (r *run) proximityWords(t *together, words uint64, rank uint32) error {
-	lead, cs := t.all[len(t.all)-1], &r.cands
+// shortest list.
+func (r *run) proximityWords(t *together, words uint64) error {
+	lead, cs, lo := t.all[len(t.all)-1], &r.cands, r.win.lo
 	if words == 0 {
 		return nil
 	}
 	if lead.exact {
-		floor, n := t.floorOf(saturatingSub(r.out.need(r.win.lo), rank)), 0
+		floor, n := t.floorOf(r.at.under(r.out.need(lo), lo, lo)), 0
 		for i, doc := range lead.few.docs[lead.from:lead.to] {
 			cs.docs[n], cs.score[n] = doc, 0
 			if words>>(doc/wordDocs%64)&1 == 1 && lead.few.impacts[lead.from+i] >= floor {
@@ -285,7 +285,7 @@ func (r *run) proximityWords(t *together, words uint64, rank uint32) error {
 		if words&lead.wordsOf(b, r.win.base) == 0 {
 			continue
 		}
-		floor := t.floorOf(saturatingSub(r.out.need(r.win.lo), rank))
+		floor := t.floorOf(r.at.under(r.out.need(lo), lo, lo))
 		if lead.bounds.Need(b, b+1); lead.bounds.Block[b] < floor {
 			continue
 		}
@@ -335,7 +335,7 @@ func (r *run) offerTogether(t *together) error {
 		docs := cs.docs[from:min(from+batchDocs, cs.n)]
 		b.begin(docs)
 		need := r.out.need(docs[0])
-		if err := t.judge(b, saturatingSub(need, r.at.rankBound(docs[0], docs[len(docs)-1]))); err != nil {
+		if err := t.judge(b, r.at.under(need, docs[0], docs[len(docs)-1])); err != nil {
 			return err
 		}
 		r.out.total += b.n
@@ -363,7 +363,7 @@ func (r *run) proximityBlocks(t *together, lead *tileCursor) error {
 		if err := r.query.ctx.Err(); err != nil {
 			return err
 		}
-		floor := t.floorOf(saturatingSub(r.out.need(doc), r.at.rankMax))
+		floor := t.floorOf(r.at.underAny(r.out.need(doc)))
 		if floor > 0 {
 			lead.bounds.Need(b, b+1)
 			if lead.bounds.Block[b] < floor {

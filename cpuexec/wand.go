@@ -13,7 +13,7 @@ func (r *run) wand() error {
 	}
 	for step := 0; ; step++ {
 		need := r.out.need(cs.lowest())
-		pivot := cs.pivot(need, r.at.rankMax)
+		pivot := cs.pivot(r.at.underAny(need))
 		if pivot < 0 {
 			return nil
 		}

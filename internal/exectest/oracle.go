@@ -79,6 +79,9 @@ func (ix *Index) matching(p *Plan, tree *blockmax.Node) (all []blockmax.Hit) {
 			if seg.Rank != nil {
 				score += blockmax.Contribution(p.RankWeight, seg.Rank[doc])
 			}
+			if f := p.Outer; f != nil {
+				score = applied(f, score, seg.Functions[f.Number].Of(doc))
+			}
 			all = append(all, blockmax.Hit{Doc: seg.Base + doc, Score: score})
 		}
 	}
@@ -101,10 +104,29 @@ func (ix *Index) score(p *Plan, segment int, doc uint32, n *blockmax.Node) (scor
 	default:
 		score, ok = ix.scoreBoolean(p, segment, doc, n)
 	}
+	if f := n.Function; ok && f != nil {
+		score = applied(f, score, p.Segments[segment].Functions[f.Number].Of(doc))
+	}
 	if ok && n.Constant {
 		score = n.Score
 	}
 	return score, ok
+}
+
+// applied is the score that a function makes of another one. It is written apart from Function.Apply.
+func applied(f *blockmax.Function, score, number uint32) uint32 {
+	share := uint32(uint64(f.Weight) * uint64(number) / (1 << 32))
+	switch f.Mode {
+	case blockmax.FunctionAdd:
+		score += share
+	case blockmax.FunctionMultiply:
+		score = uint32(uint64(score) * uint64(number) / (1 << 32))
+	case blockmax.FunctionMax:
+		score = max(score, share)
+	default:
+		score = share
+	}
+	return score
 }
 
 func (ix *Index) scoreTerm(p *Plan, segment int, doc uint32, t int) (score uint32, ok bool) {

@@ -237,6 +237,9 @@ func newAfter(rng *rand.Rand, hits []blockmax.Hit) *blockmax.Hit {
 func describe(p *Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "plan: mode %d, k %d, weights %v, rank weight %d", p.Mode, p.K, p.Weights, p.RankWeight)
+	if p.Outer != nil {
+		fmt.Fprintf(&b, ", outer %+v", *p.Outer)
+	}
 	if p.After != nil {
 		fmt.Fprintf(&b, ", after %v", *p.After)
 	}
@@ -261,6 +264,9 @@ func describe(p *Plan) string {
 func describeNode(b *strings.Builder, n *blockmax.Node) {
 	if n.Constant {
 		fmt.Fprintf(b, "%d:", n.Score)
+	}
+	if n.Function != nil {
+		fmt.Fprintf(b, "f%+v:", *n.Function)
 	}
 	if p := n.Proximity; p != nil {
 		fmt.Fprintf(b, "%d*%+v of %v", p.Weight, *p.Expr, p.Terms)

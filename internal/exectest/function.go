@@ -1,0 +1,130 @@
+package exectest
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
+
+// Numbers of documents for functions, and plans with functions.
+
+// numbers are those of a segment for a function, with bounds that are exact or have some air.
+type numbers struct {
+	of, tiles []uint32
+}
+
+func (n numbers) Of(doc uint32) uint32 { return n.of[doc] }
+
+func (n numbers) Bound(tile uint32) uint32 {
+	if int(tile) < len(n.tiles) {
+		return n.tiles[tile]
+	}
+	return 0
+}
+
+func (n numbers) Highest() uint32 { return slices.Max(n.tiles) }
+
+func (n numbers) Err() error { return nil }
+
+// newNumbers makes numbers with few distinct values, or with many, some of them rising by document.
+func newNumbers(rng *rand.Rand, docs uint32) numbers {
+	n := numbers{of: make([]uint32, docs), tiles: make([]uint32, blockmax.Tiles(docs))}
+	kind, air := rng.IntN(4), rng.Uint32N(2)<<20
+	for d := range n.of {
+		switch kind {
+		case 0:
+			n.of[d] = []uint32{0, 1 << 16, 1 << 31, 1<<32 - 1}[rng.IntN(4)]
+		case 1:
+			n.of[d] = uint32(uint64(d) << 32 / uint64(docs))
+		case 2:
+			n.of[d] = rng.Uint32() >> rng.IntN(32)
+		default:
+			n.of[d] = rng.Uint32()
+		}
+		tile := &n.tiles[d/blockmax.TileDocs]
+		*tile = max(*tile, n.of[d])
+	}
+	for i, b := range n.tiles {
+		n.tiles[i] = b + min(air, ^b)
+	}
+	return n
+}
+
+// CheckFunctions is Check with plans that have functions: of the whole plan, which is flat or a tree, or of
+// nodes of its tree. It does not ask whether e prunes.
+func CheckFunctions(e Executor, seed uint64, rounds int) error {
+	return checkTrees(e, seed, rounds, "functions", (*Index).functionTree)
+}
+
+// functionTree makes a tree, or none, and functions. It gives the plan weights that leave room for them.
+func (ix *Index) functionTree(rng *rand.Rand, p *Plan) *blockmax.Node {
+	const count = 3
+	most := []uint32{1 << 22, 4}[rng.IntN(2)]
+	for t := range p.Weights {
+		p.Weights[t] = rng.Uint32N(most)
+	}
+	p.RankWeight = 0
+	for i := range p.Segments {
+		p.Segments[i].Functions = nil
+		for range count {
+			p.Segments[i].Functions = append(p.Segments[i].Functions, newNumbers(rng, p.Segments[i].Docs))
+		}
+	}
+	newFunction := func() *blockmax.Function {
+		f := &blockmax.Function{Number: rng.IntN(count), Mode: blockmax.FunctionMode(rng.IntN(4))}
+		if f.Mode != blockmax.FunctionMultiply {
+			f.Weight = rng.Uint32N(4 * most)
+		}
+		return f
+	}
+	var tree *blockmax.Node
+	switch rng.IntN(5) {
+	case 0: // flat
+		p.Mode = blockmax.Mode(rng.IntN(3))
+		tree = nil
+	case 1: // words, mostly in all ways that have an algorithm of their own
+		tree = ix.alone(rng, ix.newNear(rng))
+	case 2: // alternatives and required nodes of a function each
+		tree = new(blockmax.Node)
+		for i := range 1 + rng.IntN(3) {
+			n := blockmax.Node{Function: newFunction()}
+			for range 1 + rng.IntN(3) {
+				n.Should = append(n.Should, blockmax.Node{Leaf: true, Term: rng.IntN(len(p.Weights))})
+			}
+			if tree.Should = append(tree.Should, n); i > 0 && rng.IntN(4) == 0 {
+				tree.Must, tree.Should = append(tree.Must, n), tree.Should[:i]
+			}
+		}
+	default:
+		left := 12
+		tree = newBranch(rng, len(p.Weights), most, &left, 3)
+		addFunctions(rng, tree, newFunction)
+	}
+	if tree == nil || rng.IntN(2) == 0 {
+		p.Outer = newFunction()
+	}
+	if p.Tree = tree; rng.IntN(4) == 0 {
+		p.After = newAfter(rng, Oracle(ix, p).Hits)
+	}
+	return tree
+}
+
+// addFunctions gives some nodes with clauses a function.
+func addFunctions(rng *rand.Rand, n *blockmax.Node, newFunction func() *blockmax.Function) {
+	if n.Leaf || n.Set || n.All {
+		return
+	}
+	if rng.IntN(3) == 0 {
+		n.Function = newFunction()
+	}
+	for _, nodes := range [...][]blockmax.Node{n.Must, n.Should, n.Filter, n.Not} {
+		for i := range nodes {
+			if nodes[i].Leaf && rng.IntN(4) == 0 {
+				nodes[i] = blockmax.Node{Must: []blockmax.Node{nodes[i]}, Function: newFunction()}
+				continue
+			}
+			addFunctions(rng, &nodes[i], newFunction)
+		}
+	}
+}
