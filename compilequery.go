@@ -196,6 +196,15 @@ func clausesOf(q Query) (n int) {
 		return 1 + sum(q.Queries...)
 	case Boosting:
 		return 1 + sum(q.Positive, q.Negative)
+	case FunctionScore:
+		n := 1 + sum(q.inner())
+		for _, f := range q.Functions {
+			n++
+			if filter := f.filter(); filter != nil {
+				n += sum(filter)
+			}
+		}
+		return n
 	case Boost:
 		return 1 + sum(q.Query)
 	case ConstantScore:

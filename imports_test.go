@@ -41,12 +41,13 @@ func TestImports(t *testing.T) {
 		"internal/language":    {},
 		"internal/document":    {"analysis", "columns", "internal/corrupt", "internal/format", "internal/geo", "segment"},
 		"internal/format":      {"internal/corrupt"},
+		"internal/function":    {"columns"},
 		"internal/formats":     {"internal/format", "internal/hook"},
 		"internal/geo":         {},
 		"internal/cache":       {"blockmax", "columns", "postings", "segment"},
 		"internal/bulk":        {"internal/accelerator", "internal/document", "internal/jsonl", "internal/live", "segment"},
 		"internal/live":        {"analysis", "blockmax", "columns", "internal/cache", "internal/corrupt", "internal/document", "internal/format", "internal/plan", "postings", "segment", "store"},
-		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/datemath", "internal/dictionary", "internal/document", "internal/geo", "internal/shapes", "postings", "proximity", "segment"},
+		"internal/plan":        {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/datemath", "internal/dictionary", "internal/document", "internal/function", "internal/geo", "internal/shapes", "postings", "proximity", "segment"},
 		"internal/memlimit":    {},
 		"internal/onpair":      {"internal/corrupt"},
 		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/dispatch", "internal/geo", "internal/live", "internal/plan"},
@@ -58,7 +59,7 @@ func TestImports(t *testing.T) {
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
-		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
+		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
 		"compat/bleve":         {"analysis", "analysis/bleve", "internal/language"},                                                                                                 // besides the root
 		"cmd/riffle":           {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},

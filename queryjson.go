@@ -152,6 +152,7 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 //	                    "min_should": "30%", "include": true}}
 //	{"dis_max": {"queries": [QUERY…], "tie": 0.3}}
 //	{"boosting": {"positive": QUERY, "negative": QUERY, "factor": 0.5}}
+//	{"function_score": {"query": QUERY, "functions": [FUNCTION…], "combine": "sum", "mode": "product"}}
 //	{"boost": {"query": QUERY, "by": 2}}
 //	{"constant": {"query": QUERY, "score": 1}}
 //	{"all": {}}
@@ -161,6 +162,14 @@ func (q ConstantScore) MarshalJSON() ([]byte, error) {
 // server does not silently answer a different question. The value of a term is a string, a boolean
 // or a number; numbers without a fraction are integers, as 5 and 5.0 are one term. Texts are UTF-8:
 // JSON has no form for other bytes. Queries are nested at most a hundred levels deep.
+//
+// A function is one of these. Each may have a "weight" and a "filter", which is a query.
+//
+//	{"field_factor": {"field": "sales", "modifier": "log1p", "factor": 2, "missing": 1}}
+//	{"decay": {"field": "published", "origin": "now/d", "time_zone": "Europe/Berlin", "scale": "30d",
+//	           "offset": "1d", "decay": 0.5, "shape": "gauss"}}
+//	{"random": {"seed": 7, "field": "user"}}
+//	{"fixed": {"weight": 3, "filter": QUERY}}
 //
 // A rule of intervals is one of these. Without "max_gaps" any number of gaps is allowed.
 //
@@ -250,6 +259,17 @@ func unmarshalKind(kind string, body []byte, depth int) (Query, error) {
 			return nil, err
 		}
 		return j.query(func(raw json.RawMessage) (Query, error) { return unmarshalQuery(raw, depth+1) })
+	case "function_score":
+		var j functionScoreJSON[json.RawMessage]
+		if err := document.DecodeObject(body, &j); err != nil {
+			return nil, err
+		}
+		read := func(raw json.RawMessage) (Query, error) { return unmarshalQuery(raw, depth+1) }
+		q, err := j.query(read)
+		if err == nil && j.Query != nil {
+			q.Query, err = read(j.Query)
+		}
+		return q, err
 	case "phrase":
 		var j phraseJSON
 		err := document.DecodeObject(body, &j)

@@ -59,6 +59,16 @@ var queriesJSON = []struct {
 	{Bool{Should: []Query{All{}}, MinShould: Percent(-25)}, `{"bool":{"should":[{"all":{}}],"min_should":"-25%"}}`},
 	{DisMax{[]Query{All{}, Exists{"t"}}, 0.5}, `{"dis_max":{"queries":[{"all":{}},{"exists":{"field":"t"}}],"tie":0.5}}`},
 	{Boosting{All{}, Exists{"t"}, 0.5}, `{"boosting":{"positive":{"all":{}},"negative":{"exists":{"field":"t"}},"factor":0.5}}`},
+	{FunctionScore{Functions: []ScoreFunction{Fixed{}}}, `{"function_score":{"functions":[{"fixed":{}}]}}`},
+	{FunctionScore{Query: All{}, Combine: FunctionsMax, Mode: FunctionMultiply, Functions: []ScoreFunction{
+		FieldFactor{"n", ModifierSqrt, 2, 1, 3, Exists{"t"}}, Decay{"d", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), "", "7d", "1h", 0.25, DecayLinear, 2, All{}},
+		Decay{Field: "d", Origin: "now/d", TimeZone: "Europe/Berlin", Scale: "36h"}, Decay{Field: "n", Origin: int64(5), Scale: 0.5},
+		Random{math.MaxUint64, "n", 0.5, nil}, Fixed{4, Exists{"t"}},
+	}}, `{"function_score":{"query":{"all":{}},"functions":[` +
+		`{"field_factor":{"field":"n","modifier":"sqrt","factor":2,"missing":1,"weight":3,"filter":{"exists":{"field":"t"}}}},` +
+		`{"decay":{"field":"d","origin":{"time":"2026-01-02T00:00:00Z"},"scale":"7d","offset":"1h","decay":0.25,"shape":"linear","weight":2,"filter":{"all":{}}}},` +
+		`{"decay":{"field":"d","origin":"now/d","time_zone":"Europe/Berlin","scale":"36h"}},{"decay":{"field":"n","origin":5,"scale":0.5}},` +
+		`{"random":{"seed":18446744073709551615,"field":"n","weight":0.5}},{"fixed":{"weight":4,"filter":{"exists":{"field":"t"}}}}],"combine":"max","mode":"product"}}`},
 	{MoreLikeThis{Fields: []string{"t"}, Texts: []string{"a"}}, `{"more_like_this":{"fields":["t"],"texts":["a"]}}`},
 	{MoreLikeThis{[]string{"t"}, []string{"a"}, []string{"x"}, 1, 2, 3, 4, Percent(30), true},
 		`{"more_like_this":{"fields":["t"],"texts":["a"],"ids":["x"],"min_term_freq":1,"min_doc_freq":2,"max_doc_freq":3,"max_terms":4,"min_should":"30%","include":true}}`},

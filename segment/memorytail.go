@@ -66,6 +66,11 @@ func (t *MemoryTail) Field(name string) (FieldInfo, bool) { return t.view.Field(
 // Tiles returns nil, as that of a MemoryView does.
 func (t *MemoryTail) Tiles(string) ([]Tile, error) { return nil, nil }
 
+// AppendID appends the id of a document of the tail.
+func (t *MemoryTail) AppendID(dst []byte, doc uint32) ([]byte, error) {
+	return t.view.AppendID(dst, t.first+doc)
+}
+
 // Rank returns the static rank of each document, or nil.
 func (t *MemoryTail) Rank() ([]uint16, error) {
 	if t.view.ranks == nil {

@@ -23,6 +23,8 @@ type Clause struct {
 	joined      *joinedTerm     // clauseTerm: it stands for many terms, and term is its name
 	combined    *combinedFields // clauseCombined, whose terms are in should; and these terms
 
+	function *functionScore // clauseFunction, whose query is in must; boost multiplies what it adds
+
 	together *proximity.Expr // clauseProximity: over the terms in must; its weight is boost times their idfs
 
 	must, should, not, filter []Clause // clauseBool; clauseConstant has its query in must
@@ -49,6 +51,7 @@ const (
 	clauseSet
 	clauseProximity
 	clauseCombined
+	clauseFunction
 )
 
 // A shape is the simplest form of a query: words in a flat mode, filtered, or a tree.
@@ -61,15 +64,27 @@ type shape struct {
 
 	exclusions []Clause // those of tree, if they can leave it
 
+	outer *Clause // clauseFunction: the rest of the shape is its query
+
 	once []Clause // filters over columns that do not come again: see columnFilters
 }
 
 // shapeOf finds the flat core of a clause. Flat plans have the fastest algorithms; all other
 // clauses run as a tree.
-func shapeOf(c Clause) shape {
+func shapeOf(c Clause) shape { return shapeInside(c, true) }
+
+// shapeInside is shapeOf for a plan that may have an outer function or not.
+func shapeInside(c Clause, outer bool) shape {
 	s := shape{}
 	core := &c
-	for core.kind == clauseBool && len(core.must) == 1 && len(core.should) == 0 && core.must[0].kind != clauseConstant {
+	for {
+		if core.kind == clauseFunction && outer && s.outer == nil {
+			s.outer, core = core, &core.must[0]
+			continue
+		}
+		if core.kind != clauseBool || len(core.must) != 1 || len(core.should) > 0 || core.must[0].kind == clauseConstant {
+			break
+		}
 		s.filter = append(s.filter, core.filter...)
 		s.not = append(s.not, core.not...)
 		core = &core.must[0]
@@ -116,14 +131,14 @@ func filteredTree(core Clause, s shape) shape {
 		s.filter = s.filter[:len(s.filter)-len(core.filter)]
 	}
 	core.not = s.not
-	return shape{tree: &core, filter: s.filter, exclusions: s.not}
+	return shape{tree: &core, filter: s.filter, exclusions: s.not, outer: s.outer}
 }
 
 // withoutExclusions moves the exclusions out of the tree.
 func (s shape) withoutExclusions() shape {
 	core := *s.tree
 	core.not = nil
-	return shape{tree: &core, filter: s.filter, not: s.exclusions}
+	return shape{tree: &core, filter: s.filter, not: s.exclusions, outer: s.outer}
 }
 
 // Shape describes the shape of a clause in a line: the words of a flat plan and the numbers of its

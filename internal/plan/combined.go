@@ -118,7 +118,7 @@ func (b *planner) collectCombined(c *Clause, scores bool) {
 	if !scores {
 		return
 	}
-	w := planCombined{fields: c.combined, boost: c.boost, repeats: b.repeats}
+	w := planCombined{fields: c.combined, boost: c.boost * b.factor, repeats: b.repeats}
 	for i := range c.should {
 		w.terms = append(w.terms, c.should[i].index)
 		b.terms[c.should[i].index].counts = true

@@ -35,7 +35,7 @@ func (x *Explanation) print(b *strings.Builder, depth int) {
 
 // Explain derives the score of a document of a segment. An error concerns that segment.
 func (c *Compiled) Explain(ctx context.Context, segment int, doc uint32) (*Explanation, error) {
-	x := &explainer{ctx: ctx, c: c, seg: &c.Plan.Segments[segment], doc: doc}
+	x := &explainer{ctx: ctx, c: c, seg: &c.Plan.Segments[segment], doc: doc, segment: segment, factor: 1}
 	return x.root()
 }
 
@@ -46,9 +46,12 @@ type explainer struct {
 	c   *Compiled
 	seg *blockmax.Segment
 	doc uint32
+
+	segment int
+	factor  float64 // by which weights are multiplied: the units of the products around
 }
 
-func (x *explainer) public(score uint32) float64 { return float64(score) / x.c.Scale }
+func (x *explainer) public(score uint32) float64 { return float64(score) / x.c.Scale / x.factor }
 
 func (x *explainer) root() (*Explanation, error) {
 	p := &x.c.Plan
@@ -56,7 +59,13 @@ func (x *explainer) root() (*Explanation, error) {
 	if tree == nil {
 		tree = x.flat(p.Mode)
 	}
+	outer := p.Outer
+	if outer == nil {
+		outer = x.c.outer
+	}
+	inside := x.inside(outer)
 	out, score, err := x.node(tree)
+	inside()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +76,11 @@ func (x *explainer) root() (*Explanation, error) {
 	if !out.Matches {
 		return &Explanation{Text: "no match: " + out.Text, Parts: out.Parts}, nil
 	}
-	if p.RankWeight > 0 {
+	if outer != nil {
+		if out, score, err = x.function(outer, out, score); err != nil {
+			return nil, err
+		}
+	} else if p.RankWeight > 0 {
 		out.Score = x.public(score)
 		rank := uint16(0)
 		if x.seg.Rank != nil {
@@ -120,6 +133,12 @@ func (x *explainer) node(n *blockmax.Node) (*Explanation, uint32, error) {
 		out = &Explanation{Text: x.c.sets[n.Number].String()}
 		if out.Matches, err = x.seg.Sets[n.Number].Has(x.doc); !out.Matches {
 			out.Text = "not " + out.Text
+		}
+	case n.Function != nil:
+		inside := x.inside(n.Function)
+		out, score, err = x.node(&n.Must[0])
+		if inside(); err == nil && out.Matches {
+			out, score, err = x.function(n.Function, out, score)
 		}
 	default:
 		out, score, err = x.boolean(n)
@@ -226,7 +245,7 @@ func (x *explainer) leaf(t int) (*Explanation, uint32, error) {
 		n = term.blended
 	}
 	out.Parts = []*Explanation{
-		{Matches: true, Score: term.weight, Text: fmt.Sprintf("weight = boost %g × idf %.6f (%v, n = %d of N = %d)", term.boost, term.idf, x.c.sim.IDF, n, term.docs)},
+		{Matches: true, Score: term.weight / x.factor, Text: fmt.Sprintf("weight = boost %g × idf %.6f (%v, n = %d of N = %d)", term.boost/x.factor, term.idf, x.c.sim.IDF, n, term.docs)},
 		{Matches: true, Score: float64(impact) / 65536, Text: fmt.Sprintf("impact = tf / (tf + k1(1 - b + b·len/avg)), tf = %d, len = %d, avg = %g, k1 = %g, b = %g",
 			tf, blockmax.CodeLength(code), seg.Table.Key().Avg, seg.Table.Key().K1, seg.Table.Key().B)},
 	}

@@ -442,6 +442,9 @@ func (s oneSegment) Norms(_ int, field string) ([]uint8, *blockmax.LazyNorms, er
 // appendSet appends a description of the documents that match a clause. Clauses with the same
 // description match the same documents, whatever they score.
 func (c *Clause) appendSet(to []byte) []byte {
+	if c.kind == clauseFunction { // which matches what its query does
+		return c.must[0].appendSet(to)
+	}
 	to = append(to, byte(c.kind))
 	switch c.kind {
 	case clauseTerm:

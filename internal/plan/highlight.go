@@ -468,7 +468,7 @@ func (d *highlightDoc) eval(n *highlightNode, certain bool) answer {
 		return d.together(n)
 	case clauseAll:
 		return yes
-	case clauseConstant:
+	case clauseConstant, clauseFunction:
 		return d.eval(&n.parts[Must][0], certain)
 	}
 	before := len(d.found)

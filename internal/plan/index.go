@@ -92,6 +92,7 @@ type Reader interface {
 	Rank() ([]uint16, error)
 	RankTiles() ([]uint16, error)
 	Tiles(field string) ([]segment.Tile, error)
+	AppendID(dst []byte, doc uint32) ([]byte, error)
 }
 
 // A Segment is a part of an Index.

@@ -24,6 +24,9 @@ type Compiled struct {
 	sets  []documentSet // parallel to Segment.Sets
 	sim   blockmax.BM25
 	alpha float64 // of the static rank; 0 when it is ignored
+
+	functions []planFunction
+	outer     *blockmax.Function // of the whole plan, if Plan has it as a static rank
 }
 
 // A planTerm is one term of a plan, with its statistics over the whole view.
@@ -54,7 +57,7 @@ type planTerm struct {
 // compile turns a clause into a plan over an index. The plan uses b's memory, and lacks K and
 // After.
 func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (*Compiled, error) {
-	s := shapeOf(c)
+	s := shapeInside(c, o.Alpha == 0) // a plan has a static rank or an outer function
 	if len(s.exclusions) > 0 && comeAgain(x, s.exclusions) {
 		s = s.withoutExclusions()
 	}
@@ -65,6 +68,13 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 		}
 	}
 	b.begin(ctx, x, o)
+	if err := b.makeFunctions(&s, o); err != nil {
+		return nil, err
+	}
+	if s.outer != nil {
+		b.seeds = false
+		b.enterFunction(s.outer)
+	}
 	var strict *Clause
 	if s.tree != nil {
 		b.collect(s.tree, true)
@@ -85,6 +95,11 @@ func (b *planner) compile(ctx context.Context, x Index, c Clause, o *Settings) (
 	q, err := b.finish()
 	if err != nil {
 		return nil, err
+	}
+	if s.outer != nil {
+		if err := b.changeScores(q, s.outer, o); err != nil {
+			return nil, err
+		}
 	}
 	if s.tree != nil {
 		n := b.node(s.tree)
@@ -131,6 +146,10 @@ type planner struct {
 	combined    []planCombined
 	lengths     []string // fields whose lengths are summed for them
 
+	functions []planFunction
+	applied   []appliedFunction
+	factor    float64 // of weights: the units of the products around what is collected
+
 	usesPairs  bool // phrases are answered by pairs of words, where segments have these
 	omits      bool // a flat plan of which only the best hits are wanted
 	required   bool // and it requires all terms
@@ -165,6 +184,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.sets, b.setBits, b.incomplete = b.sets[:0], b.setBits[:0], false
 	b.mostTerms, b.partial = s.MaxTerms, s.Partial
 	b.proximities, b.combined, b.lengths = b.proximities[:0], b.combined[:0], b.lengths[:0]
+	b.functions, b.applied, b.factor = b.functions[:0], b.applied[:0], 1
 }
 
 // forget drops references to the index.
@@ -176,6 +196,7 @@ func (b *planner) forget() {
 	clear(b.proximities)
 	clear(b.combined)
 	clear(b.lengths)
+	clear(b.functions)
 	clear(b.lists)
 	b.lists = b.lists[:0] // the next query may fail before it has any
 	clear(b.entries)
@@ -190,14 +211,14 @@ func (b *planner) collect(c *Clause, scores bool) {
 	switch c.kind {
 	case clauseTerm:
 		if b.known != nil {
-			key := knownTerm{c.field, c.term, c.boost, scores, c.joined, c.combined.String()}
+			key := knownTerm{c.field, c.term, c.boost * b.factor, scores, c.joined, c.combined.String()}
 			if free := b.known[key]; len(free) > 0 {
 				c.index, b.known[key] = free[0], free[1:]
 				return
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost, counts: scores, blend: c.blend, joined: c.joined, combined: c.combined.String(), repeats: b.repeats})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost * b.factor, counts: scores, blend: c.blend, joined: c.joined, combined: c.combined.String(), repeats: b.repeats})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)
@@ -207,7 +228,7 @@ func (b *planner) collect(c *Clause, scores bool) {
 		if scores {
 			c.index = b.constant
 			if b.constant++; b.constant > len(b.constants) {
-				b.constants, b.repeated = append(b.constants, c.score), append(b.repeated, b.repeats)
+				b.constants, b.repeated = append(b.constants, c.score*b.factor), append(b.repeated, b.repeats)
 			}
 		}
 		b.collect(&c.must[0], false)
@@ -215,6 +236,8 @@ func (b *planner) collect(c *Clause, scores bool) {
 		b.collectProximity(c, scores)
 	case clauseCombined:
 		b.collectCombined(c, scores)
+	case clauseFunction:
+		b.collectFunction(c, scores)
 	case clauseBool:
 		outer := b.repeats
 		b.repeats = outer || c.repeats
@@ -270,6 +293,11 @@ func (b *planner) node(c *Clause) blockmax.Node {
 		return b.proximityNode(c)
 	case clauseCombined:
 		return b.combinedNode(c)
+	case clauseFunction:
+		if c.index < 0 {
+			return b.node(&c.must[0])
+		}
+		return blockmax.Node{Must: b.nodes(c.must), Function: b.functionOf(c)}
 	}
 	return blockmax.Node{
 		Must: b.nodes(c.must), Should: b.nodes(c.should),
@@ -302,7 +330,7 @@ func (b *planner) finish() (*Compiled, error) {
 		return nil, err
 	}
 	q := &b.out
-	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, Incomplete: b.incomplete}
+	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, functions: b.functions, Incomplete: b.incomplete}
 	b.scale(q)
 	n := len(b.terms)
 	b.entries = slices.Grow(b.entries[:0], len(b.lists))[:len(b.lists)]
@@ -316,7 +344,7 @@ func (b *planner) finish() (*Compiled, error) {
 			}
 			if omit {
 				sv := b.index.Segment(i)
-				b.segments = append(b.segments, blockmax.Segment{Base: sv.Base(), Docs: sv.Reader().Docs(), Terms: b.entries[i*n:], Accept: sv.Accept()})
+				b.segments = append(b.segments, blockmax.Segment{Base: sv.Base(), Docs: sv.Reader().Docs(), Terms: b.entries[i*n:], Accept: sv.Accept(), Functions: b.functionsIn(i)})
 				break
 			}
 		}
@@ -501,6 +529,12 @@ func (b *planner) scale(q *Compiled) {
 			sum += w
 		}
 	}
+	for i := range b.applied {
+		weights = append(weights, b.applied[i].weight)
+		if !b.applied[i].repeats {
+			sum += b.applied[i].weight
+		}
+	}
 	if b.alpha > 0 {
 		if sum > 0 {
 			for i := range weights {
@@ -528,6 +562,8 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 		Terms:  entries,
 		Accept: sv.Accept(),
 		Sets:   b.setsOf(number),
+
+		Functions: b.functionsIn(number),
 	}
 	var norms []uint8
 	var lazy *blockmax.LazyNorms
@@ -569,7 +605,7 @@ func (b *planner) segment(number int, lists []*cache.List, entries []blockmax.Te
 			return s, sv.At(err)
 		}
 	}
-	if sv.ByScore() {
+	if sv.ByScore() && len(b.functions) == 0 {
 		s.Tail, err = b.tail(sv, &b.out)
 	}
 	return s, err

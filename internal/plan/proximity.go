@@ -418,7 +418,7 @@ type planProximity struct {
 // collectProximity numbers a proximity.
 func (b *planner) collectProximity(c *Clause, scores bool) {
 	b.collectAll(c.must, false)
-	p := planProximity{expr: c.together, boost: c.boost, scores: scores, repeats: b.repeats}
+	p := planProximity{expr: c.together, boost: c.boost * b.factor, scores: scores, repeats: b.repeats}
 	for i := range c.must {
 		p.terms = append(p.terms, c.must[i].index)
 		if scores {

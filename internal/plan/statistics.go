@@ -13,6 +13,9 @@ import (
 // Statistics are what BM25 needs to know of a collection for some queries.
 type Statistics struct {
 	Fields map[string]FieldStatistics `json:"fields"`
+
+	// Functions are bounds on the values of the query's functions (FunctionScore), in the order of the query.
+	Functions []float64 `json:"functions,omitempty"`
 }
 
 // FieldStatistics are those of one field.
@@ -24,6 +27,12 @@ type FieldStatistics struct {
 
 // Add adds the statistics of another collection that has no document in common.
 func (s *Statistics) Add(o *Statistics) {
+	for i, greatest := range o.Functions {
+		if i == len(s.Functions) {
+			s.Functions = append(s.Functions, 0)
+		}
+		s.Functions[i] = max(s.Functions[i], greatest)
+	}
 	if s.Fields == nil {
 		s.Fields = make(map[string]FieldStatistics, len(o.Fields))
 	}
@@ -95,6 +104,9 @@ func (f *FieldStatistics) UnmarshalJSON(data []byte) error {
 // terms on which no score depends, as AppendStatistics does.
 func (c *Compiled) Statistics(x Index) *Statistics {
 	s := &Statistics{Fields: map[string]FieldStatistics{}}
+	for i := range c.functions {
+		s.Functions = append(s.Functions, c.functions[i].greatest)
+	}
 	for i := range c.terms {
 		t := &c.terms[i]
 		if !t.counts {
@@ -145,8 +157,11 @@ func (b *planner) weighBy(s *Statistics) error {
 // term whose field differs from that of the previous term, it writes the number of documents that
 // have the field (uvarint) and their average length (IEEE 754, little endian). Then it writes how
 // many documents have the term (uvarint). It leaves out terms on which no score depends: the next
-// plan may have a cached filter in their place.
+// plan may have a cached filter in their place. The exponents of functions (zigzag varint) come first.
 func (c *Compiled) AppendStatistics(dst []byte) []byte {
+	for i := range c.functions {
+		dst = binary.AppendVarint(dst, int64(c.functions[i].exponent))
+	}
 	var last *planTerm
 	for i := range c.terms {
 		t := &c.terms[i]
@@ -202,7 +217,7 @@ func (b *planner) thaw(frozen string) error {
 		t.weigh(b.sim)
 	}
 	if !ok || len(data) > 0 {
-		return Errorf("SearchOptions.After", "the cursor is of other terms: an analyzer has changed")
+		return errFrozen
 	}
 	return nil
 }
