@@ -138,3 +138,47 @@ func TestFlatBytes(t *testing.T) {
 		t.Errorf("flat lists that leave no room for batches: error %v", err)
 	}
 }
+
+// TestFunctionScoreOnGPU: functions that a GPU can add score there as on the CPU, to the bit; others run on
+// the CPU, whatever is asked for.
+func TestFunctionScoreOnGPU(t *testing.T) {
+	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
+		t.Skip(err)
+	}
+	ix := newIndex(t, &Options{
+		GPU:   &GPUOptions{Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20},
+		Merge: MergeOptions{Disabled: true},
+	})
+	ix.fillWords(2000)
+	added := func(f ...ScoreFunction) Query {
+		return FunctionScore{Query: Match{Field: "t", Text: "w1 w9 w20"}, Functions: f}
+	}
+	log := FieldFactor{Field: "n", Modifier: ModifierLog1p, Weight: 2}
+	queries := []Query{
+		added(log), added(Random{Seed: 3}), added(log, Random{Seed: 4, Weight: 9, Filter: Term{"n", 3}}),
+		added(Decay{Field: "n", Origin: 3, Scale: 1, Shape: DecayExp}),
+		Bool{Must: []Query{added(log)}, Filter: []Query{Term{"t", "w2"}}},
+		FunctionScore{Query: Match{Field: "t", Text: "w3 w4", Mode: ModeAnd}, Functions: []ScoreFunction{log}},
+	}
+	others := []Query{
+		FunctionScore{Query: Match{Field: "t", Text: "w1 w9"}, Mode: FunctionMultiply, Functions: []ScoreFunction{log}},
+		added(FieldFactor{Field: "n"}), Bool{Should: []Query{added(log), Term{"t", "w5"}}},
+	}
+	for i, q := range append(queries, others...) {
+		onCPU := ix.search(q, &SearchOptions{Processor: ProcessorCPU})
+		onGPU, err := ix.Search(t.Context(), q, &SearchOptions{Processor: ProcessorGPU})
+		if i >= len(queries) {
+			if err == nil && strings.HasPrefix(onGPU.Executor, "gpu") {
+				t.Errorf("%v ran on %s", q, onGPU.Executor)
+			}
+			continue
+		}
+		ix.must(err)
+		if !reflect.DeepEqual(onGPU.Hits, onCPU.Hits) {
+			t.Errorf("%v: %v by %s, the CPU has %v", q, onGPU.Hits, onGPU.Executor, onCPU.Hits)
+		}
+		if !strings.HasPrefix(onGPU.Executor, "gpu") {
+			t.Errorf("%v ran on %s", q, onGPU.Executor)
+		}
+	}
+}

@@ -180,7 +180,7 @@ func (r modelQueries) odd(depth int) Query {
 	}
 	kinds := 18
 	if depth > 0 {
-		kinds = 23
+		kinds = 24
 	}
 	for {
 		var q Query
@@ -232,6 +232,8 @@ func (r modelQueries) odd(depth int) Query {
 			q = Boosting{r.odd(depth - 1), r.odd(depth - 1), r.Float64()}
 		case 22:
 			q = Bool{Should: r.odds(depth), MinShould: Percent(r.IntN(101))}
+		case 23:
+			q = FunctionScore{r.odd(depth - 1), []ScoreFunction{FieldFactor{Field: field(), Modifier: Modifier(r.IntN(4)), Filter: r.odd(depth - 1)}}, FunctionCombine(r.IntN(5)), FunctionMode(r.IntN(4))}
 		}
 		if q.Validate() != nil {
 			continue

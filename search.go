@@ -284,7 +284,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	case o.Processor == ProcessorCPU || len(s.Sort) > 0 || exec.Algorithm != AlgorithmAuto:
 		s.On = accelerator.OnCPU
 	}
-	s.Device = e.accelerator != nil && s.On != accelerator.OnCPU
+	s.Device, s.Forced = e.accelerator != nil && s.On != accelerator.OnCPU, s.On == accelerator.OnGPU
 	return s, errors.Join(errs...)
 }
 

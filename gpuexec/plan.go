@@ -23,6 +23,8 @@ func (x *Executor) check(p *Plan) error {
 		return err
 	case p.K > maxK:
 		return fmt.Errorf("gpuexec: %d hits, more than %d", p.K, maxK)
+	case p.Outer != nil:
+		return errors.New("gpuexec: a function of the scores")
 	case len(p.Weights) > terms:
 		return fmt.Errorf("gpuexec: %d terms, more than %d", len(p.Weights), terms)
 	}

@@ -72,6 +72,8 @@ func sizeOf(n *blockmax.Node, leaves, nodes *int) error {
 		return errors.New("gpuexec: a boolean tree with a proximity")
 	case n.Combined != nil:
 		return errors.New("gpuexec: a boolean tree with words that score as one")
+	case n.Function != nil:
+		return errors.New("gpuexec: a boolean tree with a function of scores")
 	case n.Best && n.Tie != blockmax.TieOne:
 		return errors.New("gpuexec: a boolean tree with the best of several scores")
 	case n.Leaf:

@@ -22,7 +22,9 @@ type Filter struct {
 	count    int   // documents
 	terms    int   // that the documents come from, of a filter that is many terms
 
-	restricts bool // it is not one of NewTermsFilter
+	restricts bool // it is not one of NewTermsFilter or NewRanks
+
+	ranks, rankTiles []uint16 // of NewRanks
 
 	alive atomic.Pointer[aliveFilter]
 }
@@ -76,6 +78,15 @@ func NewTermsFilter(set []uint64, docs uint32, terms int) *Filter {
 	}
 	return f
 }
+
+// NewRanks returns numbers of the documents of a segment, with the highest of each tile, which are cached as
+// filters are: Ranks alone serves them.
+func NewRanks(ranks, tiles []uint16) *Filter {
+	return &Filter{docs: uint32(len(ranks)), ranks: ranks, rankTiles: tiles}
+}
+
+// Ranks returns what NewRanks was given.
+func (f *Filter) Ranks() (ranks, tiles []uint16) { return f.ranks, f.rankTiles }
 
 // Documents returns the documents of the filter, deleted ones included: as bits, which are nil if
 // there are none, and their number.
@@ -148,7 +159,7 @@ func (f *Filter) Intersect(set []uint64) []uint64 {
 
 // bytes returns the memory that the filter takes, for any deletions.
 func (f *Filter) bytes() int {
-	n := 8 * len(f.bits)
+	n := 8*len(f.bits) + 2*(len(f.ranks)+len(f.rankTiles))
 	if f.subset != nil {
 		n += 4*len(f.subset.Docs) + int(f.subset.Bytes())
 	} else {

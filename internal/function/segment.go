@@ -184,6 +184,29 @@ func (s *Segment) Tile(tile uint32) *[columns.TileDocs]uint32 {
 	if known := s.tiles[tile].Load(); known != nil {
 		return known
 	}
+	numbers := new([columns.TileDocs]uint32)
+	s.fill(tile, numbers)
+	s.tiles[tile].Store(numbers)
+	return numbers
+}
+
+// Ranks returns the upper 16 bits of the numbers of all documents, and the highest of each tile.
+func (s *Segment) Ranks() (ranks, tiles []uint16, err error) {
+	ranks, tiles = make([]uint16, s.docs), make([]uint16, len(s.tiles))
+	var numbers [columns.TileDocs]uint32
+	for t := range tiles {
+		s.fill(uint32(t), &numbers)
+		of := ranks[t*columns.TileDocs : min((t+1)*columns.TileDocs, len(ranks))]
+		for d := range of {
+			of[d] = uint16(numbers[d] >> 16)
+			tiles[t] = max(tiles[t], of[d])
+		}
+	}
+	return ranks, tiles, s.Err()
+}
+
+// fill sets numbers to those of the documents of a tile.
+func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) {
 	w := rooms.Get().(*room)
 	defer rooms.Put(w)
 	base := tile * columns.TileDocs
@@ -206,12 +229,9 @@ func (s *Segment) Tile(tile uint32) *[columns.TileDocs]uint32 {
 			}
 		}
 	}
-	numbers := new([columns.TileDocs]uint32)
 	for d := range n {
 		numbers[d] = s.fraction(w.combined[d].result())
 	}
-	s.tiles[tile].Store(numbers)
-	return numbers
 }
 
 // A room is what Tile needs.

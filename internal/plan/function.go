@@ -10,6 +10,7 @@ import (
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/function"
@@ -539,8 +540,56 @@ func (b *planner) functionsIn(segment int) (all []blockmax.Numbers) {
 // changeScores gives the plan its outermost function.
 func (b *planner) changeScores(q *Compiled, outer *Clause, o *Settings) error {
 	f := b.functionOf(outer)
+	if o.Device && f.Mode == blockmax.FunctionAdd && b.functions[f.Number].Coarse {
+		if found, err := b.makeRanks(&q.Plan, &b.functions[f.Number], o); err != nil {
+			return err
+		} else if found {
+			q.Plan.RankWeight, q.outer = f.Weight, f
+			return nil
+		}
+	}
 	q.Plan.Outer = f
 	return nil
+}
+
+// makeRanks gives the segments of a plan the numbers of a function as static ranks, which devices take. The
+// index caches them as it does filters. It makes them for functions that come again, or if a device must
+// answer.
+func (b *planner) makeRanks(p *Plan, f *planFunction, o *Settings) (made bool, err error) {
+	text := f.setText()
+	again := true
+	for i := range p.Segments {
+		again = b.index.UseFilter(i, text) && again
+	}
+	if !again && !o.Forced {
+		return false, nil
+	}
+	for i := range p.Segments {
+		known := b.index.Filter(i, text)
+		if known == nil {
+			ranks, tiles, err := f.segments[i].Ranks()
+			if err != nil {
+				return false, b.index.Segment(i).At(err)
+			}
+			known = cache.NewRanks(ranks, tiles)
+			b.index.KeepFilter(i, text, known)
+		}
+		p.Segments[i].Rank, p.Segments[i].RankTile = known.Ranks()
+	}
+	return true, nil
+}
+
+// setText describes a function and its numbers, for the index's cache.
+func (f *planFunction) setText() string {
+	to := binary.AppendVarint(appendText(nil, "function"), int64(f.exponent))
+	to = append(to, byte(f.Combine), byte(f.mode))
+	for i, text := range f.texts {
+		to = appendText(to, text)
+		if filter := f.filters[i]; filter != nil {
+			to = filter.appendSet(to)
+		}
+	}
+	return string(to)
 }
 
 // inside makes public scores those inside a function, until the caller calls what it returns.

@@ -31,6 +31,7 @@ type Settings struct {
 
 	// The plan may be answered by a device, which takes filters as bits alone.
 	Device bool
+	Forced bool // it must be, whatever that costs
 
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
 }
