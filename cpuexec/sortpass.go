@@ -67,7 +67,7 @@ func (s *sorter) ofSegment(r *run) codeRange {
 	c := &s.comps[0]
 	switch {
 	case c.bestFirst():
-		return c.ofScores(bestScore(r.query.tree, s.plan, s.index) + r.at.rankMax)
+		return c.ofScores(r.at.highest(bestScore(r.query.tree, s.plan, s.index)))
 	case !c.narrows():
 		return allCodes
 	}
@@ -217,7 +217,7 @@ func (r *run) sortSheet(root *clause, lo uint32) error {
 		b := bounded{number: t}
 		if first.bestFirst() {
 			doc := lo + uint32(t)*tileDocs
-			b.codeRange = first.ofScores(s.bounds[t] + r.at.rankBound(doc, doc))
+			b.codeRange = first.ofScores(r.at.over(s.bounds[t], doc, doc))
 		} else {
 			b.codeRange = first.ofTile(int(lo/tileDocs)+t, r.at.seg.Docs)
 		}
@@ -395,11 +395,10 @@ func (s *sorter) promising(r *run, root *clause, words uint64) uint64 {
 	if hi >= math.MaxUint32 {
 		return words // any score
 	}
-	need := uint32(math.MaxUint32 - hi)
-	rank := r.at.rankBound(r.win.base, r.win.base)
+	need := r.at.under(uint32(math.MaxUint32-hi), r.win.base, r.win.base)
 	r.eval.bound(root, 0, true, &s.bounds)
 	for in := words; in != 0; in &= in - 1 {
-		if i := bits.TrailingZeros64(in) & 63; s.bounds[i]+rank < need {
+		if i := bits.TrailingZeros64(in) & 63; s.bounds[i] < need {
 			words &^= 1 << i
 			r.out.pruned = true
 		}
