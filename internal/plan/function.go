@@ -250,6 +250,8 @@ func (rw *Rewriter) resolve(p *FunctionPart) error {
 	switch {
 	case p.Kind == function.Random:
 		return nil
+	case slices.Contains(types.kinds, columns.Place):
+		return Errorf(part, "field %q has places, which are neither numbers nor times", p.Field)
 	case p.Kind == function.Factor && types.only(columns.Time):
 		return Errorf(part, "field %q has times, not numbers; Decay scores them", p.Field)
 	case types.only(columns.Terms) && !types.numbers:
@@ -313,6 +315,7 @@ func (rw *Rewriter) columnTypes(field string) (t columnTypes, err error) {
 		t.any = true
 		t.kinds = append(t.kinds, c.Kind())
 		switch c.Kind() {
+		case columns.Place:
 		case columns.Time:
 			t.times = true
 		case columns.Terms:
