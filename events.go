@@ -42,8 +42,8 @@ type Listener struct {
 
 // An ApplyEvent describes one batch.
 type ApplyEvent struct {
-	Puts, Deletes int
-	Duration      time.Duration // from the call of Apply until durable and visible
+	Puts, Updates, Deletes int
+	Duration               time.Duration // from the call of Apply until durable and visible
 }
 
 // A SearchEvent describes one search.

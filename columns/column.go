@@ -3,6 +3,7 @@ package columns
 import (
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
@@ -12,7 +13,7 @@ type Column struct {
 	d          *directory
 	load       func(part uint32) ([]byte, error)
 	chunks     []atomic.Pointer[[]byte]
-	checked    []atomic.Uint64 // bits of tiles whose payload was found sound
+	checked    []atomic.Uint64 // bits of tiles, by tile.bit, whose payload was found sound
 	dictionary *Dictionary
 	divisor    atomic.Uint64 // see Divisor; 0 until it is known
 }
@@ -33,6 +34,9 @@ func newColumn(d *directory, load func(part uint32) ([]byte, error)) *Column {
 		d: d, load: load,
 		chunks:  make([]atomic.Pointer[[]byte], len(d.chunks)),
 		checked: make([]atomic.Uint64, (len(d.tiles)+63)/64),
+	}
+	for i := range d.tiles {
+		d.tiles[i].bit = uint32(i)
 	}
 	if d.inlined != nil {
 		c.chunks[0].Store(&d.inlined)
@@ -118,7 +122,10 @@ func (c *Column) Bytes() (parts, directory int64) {
 			parts += int64(n)
 		}
 	}
-	directory = int64(len(c.d.tiles))*80 + int64(len(c.d.sheets))*32 + int64(len(c.d.inlined)) + 512
+	directory = int64(len(c.d.tiles))*tileBytes + int64(len(c.d.sheets))*32 + int64(len(c.d.inlined)) + 512
+	for i := range c.d.tiles {
+		directory += int64(len(c.d.tiles[i].data))
+	}
 	if x := c.d.terms; x != nil {
 		for i, n := range x.sizes {
 			if x.inlined == nil {
@@ -130,6 +137,9 @@ func (c *Column) Bytes() (parts, directory int64) {
 	}
 	return parts, directory
 }
+
+// tileBytes is the size of a tile of the directory in memory.
+const tileBytes = int64(unsafe.Sizeof(tile{}))
 
 // A Zone is what is known of a tile without its payload.
 type Zone struct {
@@ -176,13 +186,15 @@ func (c *Column) payload(t *tile) ([]byte, error) {
 	if t.form == constant && t.presence == everyone && t.single() {
 		return nil, nil // all in the directory
 	}
+	if t.data != nil {
+		return t.data, nil // as this process has encoded it
+	}
 	chunk, err := c.chunk(t.chunk)
 	if err != nil {
 		return nil, err
 	}
 	b := chunk[t.at:]
-	i := c.d.index(t)
-	if word, bit := &c.checked[i/64], uint64(1)<<(i%64); word.Load()&bit == 0 {
+	if word, bit := &c.checked[t.bit/64], uint64(1)<<(t.bit%64); word.Load()&bit == 0 {
 		if err := t.check(b); err != nil {
 			return nil, corrupt.New(-1, "tile %d: %s", t.number, err)
 		}
@@ -205,12 +217,6 @@ func (c *Column) chunk(i uint32) ([]byte, error) {
 	}
 	c.chunks[i].Store(&data)
 	return data, nil
-}
-
-// index is the place of a tile in tiles.
-func (d *directory) index(t *tile) int {
-	s := &d.sheets[int(t.number)/sheetTiles-d.first]
-	return int(s.at) + bits.OnesCount64(s.has&(1<<(t.number%sheetTiles)-1))
 }
 
 // Keys returns the keys lo..hi of the values in an interval; ok is false when it has none. An open

@@ -48,8 +48,10 @@ type tile struct {
 	slope           uint64 // of form linear: what lines rise by from value to value, modulo 1<<64
 	base            uint64 // of form linear: the lowest beginning of a line, modulo 1<<64
 	bases           uint64 // of form linear: how far above it the highest is
+	data            []byte // the payload, with a guard, of a tile that Replace has made; else nil
 	at              uint32 // its first byte in the chunk
 	chunk           uint32
+	bit             uint32 // its bit in Column.checked
 	number          uint32
 	values          uint32
 	docs            uint16 // that have a value

@@ -131,7 +131,7 @@ func (m *merger) sampleStored() (*onpair.Encoder, error) {
 			if numbers[old] == NoDoc {
 				continue
 			}
-			doc, err := m.inputs[input].Reader.Stored(uint32(old))
+			doc, err := m.inputs[input].storedOf(uint32(old))
 			if err != nil {
 				return nil, err
 			}

@@ -20,6 +20,7 @@ const NoDoc = math.MaxUint32
 type Input struct {
 	Reader  Reader
 	Deleted *roaring.Bitmap // documents to leave out; nil means none. Nobody may change it during the merge.
+	Updates Updates         // of its documents; nil for none
 }
 
 // MergeOptions says how to merge. The zero value keeps documents in the order of

@@ -40,7 +40,7 @@ type columnMerger struct {
 // open opens the columns of the inputs, and chooses the kind of the new one.
 func (c *columnMerger) open(name string) error {
 	for _, in := range c.merger.inputs {
-		col, err := in.Reader.Column(name)
+		col, err := in.column(name)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func BenchmarkMergeColumns(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				g := &merger{ctx: context.Background(), sink: &countingSink{sink: new(discard)}, inputs: []Input{{v, deleted}, {v, nil}}}
+				g := &merger{ctx: context.Background(), sink: &countingSink{sink: new(discard)}, inputs: []Input{{Reader: v, Deleted: deleted}, {Reader: v}}}
 				g.opts = MergeOptions{}.withDefaults()
 				if err := g.number(); err != nil {
 					b.Fatal(err)

@@ -131,7 +131,7 @@ func (d *Disk) openColumn(number uint32, load func(part uint32) ([]byte, error))
 func (m *merger) columnNames() []string {
 	var names []string
 	for _, in := range m.inputs {
-		names = append(names, in.Reader.Columns()...)
+		names = append(names, in.columns()...)
 	}
 	slices.SortFunc(names, strings.Compare)
 	return slices.Compact(names)

@@ -33,7 +33,7 @@ func (m *merger) eachStored(f func(doc int, data []byte) error) error {
 				if doc == NoDoc {
 					continue
 				}
-				data, err := in.Reader.Stored(uint32(old))
+				data, err := in.storedOf(uint32(old))
 				if err == nil {
 					err = f(int(doc), data)
 				}
@@ -90,7 +90,7 @@ func (w *storedWindow) tryRead(first, n int) (fits bool, err error) {
 		if steps%256 == 0 && w.m.ctx.Err() != nil {
 			return false, w.m.ctx.Err()
 		}
-		data, err := w.m.inputs[from[i].input].Reader.Stored(from[i].doc)
+		data, err := w.m.inputs[from[i].input].storedOf(from[i].doc)
 		if err != nil {
 			return false, err
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -21,6 +22,9 @@ type Edit struct {
 	// Deletions replace the deletions of live segments as a whole. An empty value removes them.
 	Deletions map[uint64][]byte
 
+	// Updates replace the updates of columns of live segments. An empty value removes them.
+	Updates map[UpdatesOf][]byte
+
 	// Meta sets named values that belong to the caller ("schema", "options").
 	Meta map[string][]byte
 
@@ -29,10 +33,16 @@ type Edit struct {
 	Drop []uint64
 }
 
+// An UpdatesOf says of which column of which segment updates are.
+type UpdatesOf struct {
+	Segment uint64
+	Field   string
+}
+
 // Commit carries out e. After a crash either all of it has happened or nothing.
 //
 // It first ingests the segments, under prefixes that nothing refers to yet. One atomic write then
-// makes manifest, deletions, meta values and the new start of the log durable. Last, it removes the
+// makes manifest, deletions, updates, meta values and the new start of the log durable. Last, it removes the
 // keys of dropped segments. An error means that nothing has happened, unless it matches ErrFailed:
 // then only the next Open can tell. Dropped keys that cannot be removed are no error; the next
 // Commit and Open retry.
@@ -108,6 +118,9 @@ func (s *Store) next(e *Edit) *Manifest {
 	for n := range e.Deletions {
 		must(is[n], "deletions of segment %d, which is not live", n)
 	}
+	for of := range e.Updates {
+		must(is[of.Segment], "updates of segment %d, which is not live", of.Segment)
+	}
 	for _, n := range e.Drop {
 		must(!is[n], "segment %d is dropped, but live", n)
 	}
@@ -157,12 +170,24 @@ func (s *Store) fill(b *pebble.Batch, e *Edit, m *Manifest) uint32 {
 			unset(deletionsKey(n))
 		}
 	}
+	for _, of := range slices.SortedFunc(maps.Keys(e.Updates), func(a, b UpdatesOf) int {
+		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.Field, b.Field))
+	}) {
+		if value := e.Updates[of]; len(value) > 0 {
+			set(updatesKey(of.Segment, of.Field), value)
+		} else {
+			unset(updatesKey(of.Segment, of.Field))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(e.Meta)) {
 		must(name != formatName, "meta value %q belongs to the store", name)
 		set(metaKey(name), e.Meta[name])
 	}
 	for _, n := range e.Drop {
 		unset(deletionsKey(n))
+		for _, field := range m.updated(n) {
+			unset(updatesKey(n, field))
+		}
 	}
 	return setSealed(b, manifestKey, appendManifest(nil, m))
 }
@@ -224,6 +249,28 @@ func (s *Store) Deletions(segment uint64) ([]byte, error) {
 	}
 	defer s.gate.leave()
 	return s.getVouched(deletionsKey(segment))
+}
+
+// Updates returns the updates of the columns of a segment, by field; it is empty if there are none.
+func (s *Store) Updates(segment uint64) (map[string][]byte, error) {
+	if err := s.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	s.mu.Lock()
+	fields := s.manifest.updated(segment)
+	s.mu.Unlock()
+	updates := make(map[string][]byte, len(fields))
+	for _, field := range fields {
+		value, err := s.getVouched(updatesKey(segment, field))
+		if err != nil {
+			return nil, err
+		}
+		if value != nil { // else a commit has removed it meanwhile
+			updates[field] = value
+		}
+	}
+	return updates, nil
 }
 
 // Meta returns a named value of the caller, or nil if there is none.

@@ -10,6 +10,7 @@
 // The first byte of a key names its space. Numbers are 8 bytes, big endian, so
 // that keys sort by them.
 //
+//	'C' segment name updates of a column of a live segment, by the name of its field; sealed
 //	'D' segment      deletions of a live segment (a bitmap), sealed
 //	'F'              the manifest, sealed
 //	'L' sequence     one record of the log, sealed; in format 1 only
@@ -42,11 +43,12 @@
 //	number of segments, then for each: number, info
 //	number of sums, then for each: key, checksum in the seal of its value
 //
-// The sums cover all values in 'D' and 'M' except the format. By them the manifest reveals a
+// The sums cover all values in 'C', 'D' and 'M' except the format. By them the manifest reveals a
 // value that is missing or too old. The payload of "format" is the version (a varint) and,
 // from version 2 on, the id of the log (8 bytes, little-endian). This build reads versions
 // 1 and 2; a later one is ErrFormat (format.Store). The version covers everything that this
-// package writes and the form of the deletions. A change that older builds would misread needs
+// package writes and the form of the deletions. Callers that write updates must make builds that
+// ignore 'C' refuse the store: package live does so by the version of the manifest's info. A change that older builds would misread needs
 // a new version. The caller's values have versions of their own.
 //
 // In this example three documents ("one", "two", "three") were logged and the first two
@@ -82,8 +84,9 @@
 // that remove them would rewrite their neighbors. Only ingestion and excision touch that
 // part, so segments go to Pebble's lowest level and stay there unchanged.
 //
-// Pebble's memtables, its WAL and its compactions thus handle only manifests, deletions and
-// named values: kilobytes.
+// Pebble's memtables, its WAL and its compactions thus handle only manifests, deletions, updates and
+// named values. All but updates are kilobytes; those take some bytes for each updated document, and are
+// written anew, for a column of a segment, with each seal after which it has new ones.
 //
 // # Locks
 //

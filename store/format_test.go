@@ -113,6 +113,10 @@ func (h *history) commitLines(d *datadriven.TestData, writers map[uint64]*Segmen
 		n, _ := strconv.ParseUint(a.Vals[0], 10, 64)
 		e.Deletions = map[uint64][]byte{n: []byte(a.Vals[1])}
 	}
+	if a, ok := d.Arg("updates"); ok {
+		n, _ := strconv.ParseUint(a.Vals[0], 10, 64)
+		e.Updates = map[UpdatesOf][]byte{{n, a.Vals[1]}: []byte(a.Vals[2])}
+	}
 	if a, ok := d.Arg("meta"); ok {
 		e.Meta = map[string][]byte{a.Vals[0]: []byte(a.Vals[1])}
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 )
 
-// Key spaces: the first byte of every key in Pebble. Numbers of retired spaces must not be reused.
+// Key spaces: the first byte of every key in Pebble. Numbers of retired spaces must not be reused. That of
+// segments is the last, because a table of Pebble's own that spans it would draw segments into compactions.
 const (
+	spaceUpdates   byte = 'C' // segment number, field -> sealed updates of a column
 	spaceDeletions byte = 'D' // segment number -> sealed deletions bitmap
 	spaceManifest  byte = 'F' // -> sealed manifest; one key
 	spaceLog       byte = 'L' // sequence number -> sealed log record
@@ -34,6 +36,10 @@ func metaKey(name string) []byte { return append([]byte{spaceMeta}, name...) }
 func logKey(seq uint64) []byte { return numbered(spaceLog, seq) }
 
 func deletionsKey(segment uint64) []byte { return numbered(spaceDeletions, segment) }
+
+func updatesKey(segment uint64, field string) []byte {
+	return append(numbered(spaceUpdates, segment), field...)
+}
 
 // segmentPrefix begins every key of a segment.
 func segmentPrefix(segment uint64) []byte { return numbered(spaceSegment, segment) }
@@ -68,7 +74,7 @@ func isOurs(key []byte) bool {
 		return true
 	case spaceLog, spaceDeletions:
 		return n == prefixLen
-	case spaceSegment:
+	case spaceSegment, spaceUpdates:
 		return n >= prefixLen
 	}
 	return false
@@ -91,6 +97,8 @@ func KeyString(key []byte) string {
 		return fmt.Sprintf("log record %d", n)
 	case space == spaceDeletions && exact:
 		return fmt.Sprintf("deletions of segment %d", n)
+	case space == spaceUpdates && isNumbered:
+		return fmt.Sprintf("updates of segment %d, field %q", n, key[prefixLen:])
 	case space == spaceSegment && exact:
 		return fmt.Sprintf("segment %d", n)
 	case space == spaceSegment && isNumbered:

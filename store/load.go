@@ -172,10 +172,10 @@ func (s *Store) clean() error {
 	return s.DropSegments(context.Background(), orphans)
 }
 
-// orphans returns the segments that have keys, or deletions, but are not live.
+// orphans returns the segments that have keys, deletions or updates, but are not live.
 func (s *Store) orphans() ([]uint64, error) {
 	live, found := s.manifest.live(), []uint64(nil)
-	for _, space := range []byte{spaceDeletions, spaceSegment} {
+	for _, space := range []byte{spaceDeletions, spaceSegment, spaceUpdates} {
 		it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{space}, UpperBound: []byte{space + 1}})
 		if err != nil {
 			return nil, wrap(err, "segments")

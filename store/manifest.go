@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
@@ -26,7 +27,7 @@ type Manifest struct {
 	// Next is the number that the next segment gets. Commit fills it in.
 	Next uint64
 
-	// sums has the checksum in the seal of every deletions and meta value, by key. So the manifest
+	// sums has the checksum in the seal of every value of deletions, updates and meta, by key. So the manifest
 	// vouches for them: if Pebble loses a table, it reveals what is missing or out of date.
 	sums map[string]uint32
 }
@@ -56,6 +57,17 @@ func (m *Manifest) live() map[uint64]bool {
 		set[s.Number] = true
 	}
 	return set
+}
+
+// updated returns the fields of a segment whose columns have updates.
+func (m *Manifest) updated(segment uint64) (fields []string) {
+	prefix := string(updatesKey(segment, ""))
+	for key := range m.sums {
+		if field, ok := strings.CutPrefix(key, prefix); ok {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }
 
 // appendManifest appends the payload, all numbers as varints:

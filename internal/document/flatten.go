@@ -89,6 +89,8 @@ type Flattener struct {
 	names  []string // keys of the current maps, each after those of the outer one
 	rules  rules    // of the struct fields around the current value
 	Err    error    // a *Error without an id
+
+	cleared *[]string // fields without a value; nil for those of a document, which mean nothing
 }
 
 // Reset prepares a flattener for the next document. The values of the last one are gone.
@@ -168,6 +170,7 @@ func (f *Flattener) add(name string, v reflect.Value, depth int) {
 		return
 	}
 	if !v.IsValid() {
+		f.clear(name)
 		return
 	}
 	switch v.Kind() {
@@ -230,8 +233,18 @@ func (f *Flattener) addSlice(name string, v reflect.Value, depth int) {
 		f.Put(Text(name, string(v.Bytes())))
 		return
 	}
+	if v.Len() == 0 {
+		f.clear(name)
+	}
 	for i := range v.Len() {
 		f.add(name, v.Index(i), depth+1)
+	}
+}
+
+// clear notes that a field has no value.
+func (f *Flattener) clear(name string) {
+	if f.cleared != nil {
+		*f.cleared = append(*f.cleared, name)
 	}
 }
 

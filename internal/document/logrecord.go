@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/internal/format"
@@ -16,6 +17,8 @@ import (
 //
 //	'P'  length of the id (uvarint), id, length of the values (uvarint), values (see AppendValues)
 //	'D'  length of the id (uvarint), id
+//	'U'  length of the id (uvarint), id, length of the values (uvarint), values; number of fields that
+//	     lose their values (uvarint), for each the length of its name (uvarint), name
 //	'@'  length of the position (uvarint), position
 //
 // From version 2 on a record begins with its version (1 byte, below 0x20: no operation has such a
@@ -24,18 +27,22 @@ import (
 //
 //	1  'P' and 'D'; written without the byte
 //	2  '@', the position of a batch. Batches without one are written as version 1.
+//	3  'U', an update. Batches without one are written as version 1 or 2.
 //
 // A position ends the last record of its batch, so it counts only once the whole batch is replayed.
 //
 // Replaying operations that a sealed segment already holds does no harm: a document replaces the
-// one with its id.
+// one with its id, and an update sets values that it has set before.
 
 // versionBytes: a version is a byte below it, which differs from anything else that may begin a
 // record, or follow an empty name.
 const versionBytes = 0x20
 
-// recordWithPosition is the version of the records of a batch that has a position.
-const recordWithPosition = 2
+// The versions of the records of a batch that has a position, and of one that has an update.
+const (
+	recordWithPosition = 2
+	recordWithUpdate   = 3
+)
 
 // maxRecordBytes is where a batch's record is cut.
 const maxRecordBytes = 1 << 20
@@ -49,9 +56,16 @@ const yieldOps = 32
 func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]byte, cuts []int, _ []byte) {
 	buf = buf[:0]
 	begin := 0 // of the record
+	newest := byte(1)
+	if position != "" {
+		newest = recordWithPosition
+	}
+	if slices.ContainsFunc(ops, func(op Operation) bool { return op.Update }) {
+		newest = recordWithUpdate
+	}
 	version := func() {
-		if position != "" {
-			buf = append(buf, recordWithPosition)
+		if newest > 1 {
+			buf = append(buf, newest)
 		}
 	}
 	var ends []int
@@ -62,14 +76,24 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		}
 		op := &ops[i]
 		code := byte('P')
-		if op.Delete {
+		switch {
+		case op.Delete:
 			code = 'D'
+		case op.Update:
+			code = 'U'
 		}
 		buf = append(buf, code)
 		buf = binary.AppendUvarint(buf, uint64(len(op.ID)))
 		buf = append(buf, op.ID...)
 		if !op.Delete {
 			buf = appendSized(buf, op.Values)
+		}
+		if op.Update {
+			buf = binary.AppendUvarint(buf, uint64(len(op.Clear)))
+			for _, name := range op.Clear {
+				buf = binary.AppendUvarint(buf, uint64(len(name)))
+				buf = append(buf, name...)
+			}
 		}
 		if len(buf)-begin >= maxRecordBytes {
 			begin = len(buf)
@@ -83,7 +107,7 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		buf = binary.AppendUvarint(buf, uint64(len(position)))
 		buf = append(buf, position...)
 	}
-	if len(buf) > begin {
+	if len(buf) > begin+int(min(newest-1, 1)) { // more than a version
 		ends = append(ends, len(buf))
 	}
 	begin = 0
@@ -131,7 +155,7 @@ func DecodeRecord(data []byte) (ops []Operation, position string, err error) {
 		case code == 'D':
 			op.Delete = true
 			op.ID = r.text()
-		case code == 'P':
+		case code == 'P', code == 'U' && version >= recordWithUpdate:
 			op.ID = r.text()
 			n := r.uvarint()
 			if n > uint64(len(data)) {
@@ -143,6 +167,11 @@ func DecodeRecord(data []byte) (ops []Operation, position string, err error) {
 				return nil, "", shifted(err, at)
 			}
 			op.Values = vals
+			if op.Update = code == 'U'; op.Update {
+				for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+					op.Clear = append(op.Clear, r.text())
+				}
+			}
 		default:
 			r.off--
 			r.fail("unknown operation %#x", code)

@@ -15,6 +15,7 @@ import (
 //
 //	{"put": "moby", "fields": {"title": "Moby Dick", "tags": ["whale", "sea"], "year": 1851,
 //	    "published": {"time": "1851-10-18T00:00:00Z"}, "secret": {"value": "x", "noindex": true, "nostore": true}}}
+//	{"update": "moby", "fields": {"sold": 17, "offer": null}}
 //	{"delete": "moby", "if_version": 7}
 //
 // "if_version" is the condition of either kind (Operation.Conditional).
@@ -46,7 +47,11 @@ func (op Operation) MarshalJSON() ([]byte, error) {
 	if op.Delete {
 		return fmt.Appendf(nil, `{"delete":%s%s}`, id, condition), nil
 	}
-	fmt.Fprintf(&b, `{"put":%s%s,"fields":{`, id, condition)
+	verb := "put"
+	if op.Update {
+		verb = "update"
+	}
+	fmt.Fprintf(&b, `{%q:%s%s,"fields":{`, verb, id, condition)
 	byName := map[string][]any{}
 	var names []string // in order of appearance
 	for _, v := range op.Values {
@@ -72,6 +77,16 @@ func (op Operation) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 		fmt.Fprintf(&b, "%s:%s", key, text)
+	}
+	for i, name := range op.Clear {
+		if i+len(names) > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%s:null", key)
 	}
 	b.WriteString("}}")
 	return b.Bytes(), nil
@@ -115,6 +130,7 @@ func (v Value) json() any {
 func (op *Operation) UnmarshalJSON(data []byte) error {
 	var j struct {
 		Put       json.RawMessage `json:"put"`
+		Update    json.RawMessage `json:"update"`
 		Delete    json.RawMessage `json:"delete"`
 		Fields    json.RawMessage `json:"fields"`
 		IfVersion *uint64         `json:"if_version"`
@@ -122,16 +138,20 @@ func (op *Operation) UnmarshalJSON(data []byte) error {
 	if err := DecodeObject(data, &j); err != nil {
 		return err
 	}
-	id := j.Put
-	if (j.Put == nil) == (j.Delete == nil) || j.Delete != nil && j.Fields != nil {
-		return errors.New(`a change is {"put": ID, "fields": {…}} or {"delete": ID}`)
+	var id json.RawMessage
+	verbs := 0
+	for _, verb := range [...]json.RawMessage{j.Put, j.Update, j.Delete} {
+		if verb != nil {
+			id = verb
+			verbs++
+		}
 	}
-	*op = Operation{Delete: j.Delete != nil}
+	if verbs != 1 || j.Delete != nil && j.Fields != nil || j.Update != nil && j.Fields == nil {
+		return errors.New(`a change is {"put": ID, "fields": {…}}, {"update": ID, "fields": {…}} or {"delete": ID}`)
+	}
+	*op = Operation{Delete: j.Delete != nil, Update: j.Update != nil}
 	if j.IfVersion != nil {
 		op.Conditional, op.Version = true, *j.IfVersion
-	}
-	if op.Delete {
-		id = j.Delete
 	}
 	v, err := parseValue(id)
 	if err != nil || v.Kind != KindText || v.rules != 0 {
@@ -142,6 +162,9 @@ func (op *Operation) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	var f Flattener
+	if op.Update {
+		f.cleared = new([]string)
+	}
 	if j.Fields != nil {
 		if err := f.parseFields(j.Fields); err != nil {
 			return &Error{ID: op.ID, Err: err}
@@ -155,7 +178,12 @@ func (op *Operation) UnmarshalJSON(data []byte) error {
 		return f.Err
 	}
 	op.Values = f.Values
-	return nil
+	if op.Update {
+		update, updateErr := f.update(op.ID)
+		update.Conditional, update.Version = op.Conditional, op.Version
+		*op, err = update, updateErr
+	}
+	return err
 }
 
 // parseFields reads the members of an object in their order.
@@ -179,6 +207,10 @@ func (f *Flattener) parseFields(data []byte) error {
 			if err := json.Unmarshal(raw, &elements); err != nil {
 				return err
 			}
+		}
+		if len(elements) == 0 || string(raw) == "null" && f.cleared != nil {
+			f.clear(name)
+			continue
 		}
 		for _, element := range elements {
 			v, err := parseValue(element)

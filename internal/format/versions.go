@@ -14,10 +14,13 @@ var (
 	Segment  = Range{What: "segment", Oldest: 4, Newest: 7}         // package segment
 	Schema   = Range{What: "schema", Oldest: 1, Newest: 6}          // the schema stored in an index
 	Options  = Range{What: "options", Oldest: 1, Newest: 1}         // the options stored in it
-	Info     = Range{What: "index info", Oldest: 1, Newest: 1}      // what the manifest stores about the index as a whole
-	Record   = Range{What: "log record", Oldest: 1, Newest: 2}      // the operations in a record of the log
+	Info     = Range{What: "index info", Oldest: 1, Newest: 2}      // what the manifest stores about the index as a whole
+	Record   = Range{What: "log record", Oldest: 1, Newest: 3}      // the operations in a record of the log
 	Document = Range{What: "stored document", Oldest: 1, Newest: 4} // values in records and in segments
 )
+
+// Updates of columns (package live) come with index info of version 2, so they are no entry of Written.
+var Updates = Range{What: "updates of a column", Oldest: 1, Newest: 1}
 
 // Written says which version of each format this build writes, one `format version` a line.
 func Written() string {

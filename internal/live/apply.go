@@ -54,7 +54,7 @@ func (ix *Index) begin(ctx context.Context, ops []document.Operation, position s
 	if err != nil {
 		return nil, nil, err
 	}
-	puts := p.puts
+	puts, updates := p.puts, countUpdates(p.ops)
 	if err = ix.locate(ctx, p); err == nil {
 		err = ix.log(ctx, p)
 	}
@@ -64,7 +64,7 @@ func (ix *Index) begin(ctx context.Context, ops []document.Operation, position s
 	}
 	return p, func(err error) error {
 		if told := ix.opts.Applied; told != nil && err == nil {
-			told(Applied{Puts: puts, Deletes: len(ops) - puts, Duration: time.Since(start)})
+			told(Applied{Puts: puts, Updates: updates, Deletes: len(ops) - puts - updates, Duration: time.Since(start)})
 		}
 		return err
 	}, nil
@@ -123,7 +123,7 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 	}
 	puts := 0
 	for i := range ops {
-		if !ops[i].Delete {
+		if ops[i].IsPut() {
 			puts++
 		}
 	}
@@ -132,6 +132,10 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 	}
 	packed := ix.pack(ops, position)
 	chunks, err := ix.invertAll(ctx, ops)
+	var updates [][]document.FieldUpdate
+	if err == nil {
+		updates, err = ix.fieldUpdates(ops, false)
+	}
 	records, cuts, packErr := packed()
 	if err == nil {
 		err = packErr
@@ -144,7 +148,7 @@ func (ix *Index) prepare(ctx context.Context, ops []document.Operation, position
 		return nil, err
 	}
 	p := ix.newPending(ops, chunks, puts, records)
-	p.position, p.versions.cuts = position, cuts
+	p.position, p.updates, p.versions.cuts = position, updates, cuts
 	return p, nil
 }
 
@@ -209,9 +213,9 @@ func (ix *Index) admit(docs int) error {
 }
 
 // insert carries out operations in memory. chunks are the inverted documents of the Put operations,
-// whose fields are held; gone are the documents of sealed segments that they replace. It cannot
-// fail. The caller holds ix.mu, or is alone.
-func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone []place, versions batchVersions) {
+// whose fields are held; found are the documents of sealed segments that operations replace, delete
+// or update; changes are what the updates do. It cannot fail. The caller holds ix.mu, or is alone.
+func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, found []place, changes [][]document.FieldUpdate, versions batchVersions) {
 	m := ix.memory
 	next := m.memory.Docs()
 	for _, c := range chunks {
@@ -223,36 +227,60 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 	begin := next
 	same := next // from here on the documents have the version of the last one
 	var version uint64
-	var batch map[string]uint32 // the last document so far of each id in the batch
+	var batch map[string]uint32 // the document so far of each id in the batch, or segment.NoDoc after a deletion
 	if len(ops) > 1 {
 		batch = make(map[string]uint32, len(ops))
 	}
+	sealed, gone := found, found[:0]
+	var updating updating
+	if changes != nil {
+		gone = nil
+		updating.begin(len(ops), sealed)
+	}
+	for _, p := range sealed {
+		if !ops[p.op].Update {
+			gone = append(gone, p)
+		}
+	}
 	for i := range ops {
 		id := ops[i].ID
+		doc, ok := batch[id]
+		if ops[i].Update {
+			at := place{m, doc, i}
+			if !ok {
+				at, ok = ix.placeBefore(id, i, begin, &updating)
+			}
+			if ok && at.doc != segment.NoDoc {
+				updating.add(at, changes[i])
+			}
+			continue
+		}
 		for n := len(ix.segments) - 2; n >= 0 && ix.segments[n].memory != nil; n-- { // being sealed
 			if doc, ok := ix.segments[n].memory.Lookup(id); ok && !ix.segments[n].deleted.contains(doc) {
-				gone = append(gone, place{ix.segments[n], doc})
+				gone = append(gone, place{ix.segments[n], doc, i})
 			}
 		}
-		doc, ok := batch[id]
 		if !ok { // LookupBelow steps back over the batch's own documents of the id
 			doc, ok = m.memory.LookupBelow(id, begin)
 		}
-		if ok {
-			gone = append(gone, place{m, doc})
+		if ok && doc != segment.NoDoc {
+			gone = append(gone, place{m, doc, i})
 		}
+		after := uint32(segment.NoDoc)
 		if !ops[i].Delete {
-			if batch != nil {
-				batch[id] = next
-			}
 			if n := versions.of(i); n != version {
 				m.memory.AddVersions(same, next, version)
 				same, version = next, n
 			}
+			after = next
 			next++
+		}
+		if batch != nil {
+			batch[id] = after
 		}
 	}
 	m.memory.AddVersions(same, next, version)
+	updating.end()
 	for len(gone) > 0 { // a segment at a time
 		s, rest := gone[0].s, gone[:0]
 		docs := make([]uint32, 0, len(gone))
@@ -273,7 +301,7 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, gone 
 func (ix *Index) invertAll(ctx context.Context, ops []document.Operation) ([]*segment.Chunk, error) {
 	puts := make([]*document.Operation, 0, len(ops))
 	for i := range ops {
-		if !ops[i].Delete {
+		if ops[i].IsPut() {
 			puts = append(puts, &ops[i])
 		}
 	}

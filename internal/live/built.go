@@ -128,7 +128,7 @@ func (ix *Index) MergeBuilt(ctx context.Context) (segments int, err error) {
 // FinishBuild makes the index usable for Open, and stores its schema, Options.Text and a position.
 func (ix *Index) FinishBuild(ctx context.Context, position string) error {
 	m := ix.store.Manifest()
-	m.Info = encodeInfo(position)
+	m.Info = encodeInfo(position, false)
 	return ix.store.Commit(ctx, store.Edit{Manifest: &m, Meta: map[string][]byte{
 		metaSchema: ix.schema.Kept(), metaOptions: []byte(ix.opts.Text), metaBuilding: nil,
 	}})

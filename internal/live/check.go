@@ -63,8 +63,8 @@ func (v *View) check(ctx context.Context, report func(error)) error {
 	return v.ix.checkStore(ctx, report)
 }
 
-// checkStore reads the store's values other than segments: schema and options, deletions as last
-// written, the log.
+// checkStore reads the store's values other than segments: schema and options, deletions and updates
+// as last written, the log.
 func (ix *Index) checkStore(ctx context.Context, report func(error)) error {
 	ix.commitMu.Lock() // no seal may truncate the log meanwhile
 	defer ix.commitMu.Unlock()
@@ -73,10 +73,16 @@ func (ix *Index) checkStore(ctx context.Context, report func(error)) error {
 		_, err := ix.store.Meta(name)
 		errs = append(errs, err)
 	}
-	m := ix.store.Manifest()
+	m, docs := ix.store.Manifest(), map[uint64]uint32{}
+	for _, in := range ix.sealed() {
+		docs[in.s.number] = in.s.disk.Docs()
+	}
 	for _, s := range m.Segments {
 		_, err := ix.store.Deletions(s.Number)
 		errs = append(errs, err)
+		if n, open := docs[s.Number]; open {
+			errs = append(errs, ix.checkUpdates(s.Number, n, report))
+		}
 	}
 	errs = append(errs, ix.store.Replay(m.LogSeq+1, func(seq uint64, record []byte) error {
 		if _, _, err := document.DecodeRecord(record); err != nil {

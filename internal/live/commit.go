@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/corrupt"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
 )
@@ -18,6 +20,9 @@ type change struct {
 	made   func(*liveSegment) // called with the segment, or nil if no document was left
 
 	persisted map[*liveSegment]*deletions // deletions that the change writes to the store
+	folds     []*fold                     // updates that it writes there
+	updated   []*updates                  // of the inputs, as of then
+	late      map[string]*columns.Patch   // of these, what the merged segment does not have
 }
 
 // commitMerged makes a change on disk and then in the view.
@@ -27,7 +32,10 @@ func (ix *Index) commitMerged(c *change) error {
 	if err := ix.adoptBehind(); err != nil {
 		return err
 	}
-	edit := ix.editFor(c)
+	edit, err := ix.editFor(c)
+	if err != nil {
+		return err
+	}
 	if err := ix.store.Commit(context.Background(), edit); err != nil {
 		return err
 	}
@@ -68,7 +76,10 @@ func (ix *Index) adoptBehind() error {
 	for s, d := range c.persisted {
 		s.persisted = d
 	}
-	ix.replace(c.inputs, live, c.out)
+	for _, f := range c.folds {
+		f.s.updates = f.s.updates.with(f.field, f.s.updates.fields[f.field].withFold(f))
+	}
+	ix.replace(c, live)
 	if c.end.seq > 0 {
 		ix.sealedSeq = c.end.seq
 		ix.seal.segment = nil
@@ -84,15 +95,63 @@ func (ix *Index) adoptBehind() error {
 }
 
 // editFor returns the atomic change of the store: the new list of segments, the new segment, and
-// every deletion that the store does not have yet. Later deletions are in the log after the record
-// that the manifest covers, so they survive a crash.
-func (ix *Index) editFor(c *change) store.Edit {
+// every deletion and update that the store does not have yet. Later ones are in the log after the
+// record that the manifest covers, so they survive a crash.
+func (ix *Index) editFor(c *change) (store.Edit, error) {
+	edit := ix.beginEdit(c)
+	var err error
+	edit.Updates = map[store.UpdatesOf][]byte{}
+	for _, f := range c.folds {
+		if err := f.make(); err != nil {
+			return edit, err
+		}
+		if edit.Updates[store.UpdatesOf{Segment: f.s.number, Field: f.field}], err = marshalUpdates(f.patch); err != nil {
+			return edit, f.s.at(err)
+		}
+	}
+	if w := c.out.writer; w != nil {
+		if c.late, err = lateUpdates(c.inputs, c.updated, c.out.result.Maps, c.out.result.Docs); err != nil {
+			return edit, err
+		}
+		for name, p := range c.late {
+			if edit.Updates[store.UpdatesOf{Segment: w.Number(), Field: name}], err = marshalUpdates(p); err != nil {
+				return edit, err
+			}
+		}
+	}
+	return edit, ix.setInfo(&edit, c)
+}
+
+// setInfo sets the info of an edit's manifest.
+func (ix *Index) setInfo(edit *store.Edit, c *change) (err error) {
+	position := c.end.position
+	if c.end.seq == 0 {
+		if position, err = decodeInfo(edit.Manifest.Info); err != nil {
+			return corrupt.At(err, "index info")
+		}
+	}
+	updated := len(edit.Updates) > 0
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	for _, s := range ix.segments {
+		updated = updated || s.disk != nil && s.updates != nil
+	}
+	edit.Manifest.Info = encodeInfo(position, updated)
+	return nil
+}
+
+// beginEdit is editFor without updates, which it only notes.
+func (ix *Index) beginEdit(c *change) store.Edit {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	m := ix.store.Manifest()
 	m.Segments = nil
 	if c.end.seq > 0 {
-		m.LogSeq, m.Info = c.end.seq, encodeInfo(c.end.position)
+		m.LogSeq = c.end.seq
+	}
+	c.folds, c.updated = nil, nil
+	for _, in := range c.inputs {
+		c.updated = append(c.updated, in.s.updates)
 	}
 	edit := store.Edit{Manifest: &m, Deletions: map[uint64][]byte{}}
 	c.persisted = map[*liveSegment]*deletions{}
@@ -117,12 +176,14 @@ func (ix *Index) editFor(c *change) store.Edit {
 			edit.Deletions[s.number] = marshalDeletions(s.deleted)
 			c.persisted[s] = s.deleted
 		}
+		c.folds = s.beginFolds(c.folds)
 	}
 	return edit
 }
 
 // replace swaps the inputs for the merged segment. The caller holds ix.mu.
-func (ix *Index) replace(inputs []mergeInput, live *liveSegment, out *merged) {
+func (ix *Index) replace(c *change, live *liveSegment) {
+	inputs, out := c.inputs, c.out
 	at := slices.Index(ix.segments, inputs[0].s)
 	if at < 0 {
 		panic("BUG: the segments of a merge are gone")
@@ -139,6 +200,7 @@ func (ix *Index) replace(inputs []mergeInput, live *liveSegment, out *merged) {
 	} else {
 		ix.fields.Replace(old, live.disk)
 		live.deleted = live.deleted.with(lateDeletions(inputs, out.result.Maps))
+		live.updates = c.latest(live.disk.Docs())
 		fresh = []*liveSegment{live}
 	}
 	ix.segments = slices.Replace(slices.Clone(ix.segments), at, at+len(inputs), fresh...)

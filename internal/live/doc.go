@@ -7,8 +7,9 @@
 //   - A seal writes that segment out (seal.go), and a merge makes one of several (merge.go), by a policy
 //     (policy.go) and around failures (aside.go, backoff.go). Both write a segment (write.go), which
 //     replaces the old ones, on disk and then in the view (commit.go).
+//   - An update changes columns of documents that stay (updates.go, updating.go, storedupdates.go).
 //   - The position of the last batch goes wherever its documents go (position.go), and each document
-//     has the version of the batch that put it (versions.go).
+//     has the version of the batch that changed it last (versions.go).
 //   - A segment is dropped when the last view releases it (pinned.go).
 //
 // A document is found by its id (view.go, ids.go) and has stored values (stored.go).

@@ -53,6 +53,8 @@ func (ix *Index) mergeOnce(ctx context.Context, pick func([]mergeInput) []mergeI
 // merge merges neighboring segments into one. The caller holds mergeMu.
 func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 	start := time.Now()
+	inputs = ix.beginMerge(inputs)
+	defer ix.endMerge(inputs)
 	fault := func(err error) error {
 		var numbers []string
 		for _, in := range inputs {
@@ -90,7 +92,7 @@ func (ix *Index) sealed() []mergeInput {
 	var all []mergeInput
 	for _, s := range ix.segments {
 		if s.disk != nil {
-			all = append(all, mergeInput{s, s.deleted})
+			all = append(all, mergeInput{s, s.deleted, s.updates})
 		}
 	}
 	return all
@@ -118,7 +120,7 @@ func (ix *Index) mergeAll(ctx context.Context) error {
 		err := ix.mergeOnce(ctx, func(all []mergeInput) []mergeInput {
 			for _, whole := range ix.wholes(all) {
 				only := whole[0].s.disk
-				if len(whole) > 1 || whole[0].deleted.count() > 0 || only.Order() != ix.opts.Merge.Order || only.Format().Version < segment.Version {
+				if len(whole) > 1 || whole[0].deleted.count() > 0 || whole[0].updates != nil || only.Order() != ix.opts.Merge.Order || only.Format().Version < segment.Version {
 					return whole
 				}
 			}

@@ -65,8 +65,8 @@ type Listener struct {
 
 // Applied describes a batch that is durable and visible.
 type Applied struct {
-	Puts, Deletes int
-	Duration      time.Duration
+	Puts, Updates, Deletes int
+	Duration               time.Duration
 }
 
 // Sealed describes a segment that has left memory.

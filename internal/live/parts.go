@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
@@ -57,10 +59,10 @@ func (v *View) addParts(s *Segment) {
 	v.tailed = true
 }
 
-// divide returns the head of a segment in memory of which the next view shows whole. The caller
-// holds ix.mu.
+// divide returns the head of a segment in memory of which the next view shows whole. All documents
+// with updates are in the head. The caller holds ix.mu.
 func (s *liveSegment) divide(whole *segment.MemoryView) (head *segment.MemoryView) {
-	if s.head == nil || whole.Docs()-s.head.Docs() > min(s.head.Docs()/tailShare, maxTailDocs) || s.head.Docs() < undividedDocs {
+	if s.head == nil || s.updatable > s.head.Docs() || whole.Docs()-s.head.Docs() > min(s.head.Docs()/tailShare, maxTailDocs) || s.head.Docs() < undividedDocs {
 		s.head, s.tails = whole, segment.NewTailLists(whole.Docs())
 	}
 	return s.head
@@ -182,6 +184,17 @@ func (v *View) LastHasAll(field string, terms []string) bool {
 // a filter takes about as long as finding it.
 const filterDocs = 4096
 
+// filterText adds to the description of a filter how many updates the fields had that it names. Its documents
+// may differ from one number to the next.
+func (p *part) filterText(filter string) string {
+	for _, name := range p.updates.names() {
+		if strings.Contains(filter, name) {
+			filter = fmt.Sprintf("%s\x00%s\x00%d", filter, name, p.updates.fields[name].number)
+		}
+	}
+	return filter
+}
+
 // Filter implements plan.Index.
 func (v *View) Filter(i int, filter string) *cache.Filter {
 	p := &v.parts[i]
@@ -189,19 +202,19 @@ func (v *View) Filter(i int, filter string) *cache.Filter {
 	if docs < filterDocs {
 		return nil
 	}
-	return v.ix.lists.Filter(p.home.filtersKey(), filter, docs, p.Accept())
+	return v.ix.lists.Filter(p.home.filtersKey(), p.filterText(filter), docs, p.Accept())
 }
 
 // UseFilter implements plan.Index.
 func (v *View) UseFilter(i int, filter string) bool {
 	p := &v.parts[i]
-	return p.reader.Docs() < filterDocs || v.ix.lists.UseFilter(p.home.filtersKey(), filter)
+	return p.reader.Docs() < filterDocs || v.ix.lists.UseFilter(p.home.filtersKey(), p.filterText(filter))
 }
 
 // KeepFilter implements plan.Index.
 func (v *View) KeepFilter(i int, filter string, f *cache.Filter) {
 	if p := &v.parts[i]; p.reader.Docs() >= filterDocs {
-		v.ix.lists.KeepFilter(p.home.filtersKey(), filter, f, p.Accept())
+		v.ix.lists.KeepFilter(p.home.filtersKey(), p.filterText(filter), f, p.Accept())
 	}
 }
 
@@ -261,11 +274,20 @@ func (v *View) Column(i int, field string) (*columns.Column, error) {
 	p := &v.parts[i]
 	switch {
 	case p.tail != nil:
-		return p.tail.Column(field)
+		return p.tail.Column(field) // see divide: its documents have no updates
 	case p.memory != nil:
-		return p.memory.Column(field)
+		c, err := p.memory.Column(field)
+		return p.updated(field, c, err)
 	}
 	c, err := v.ix.lists.Values(p.home.valuesKey(), field, p.home.disk.HoldColumn)
+	return p.updated(field, c, err)
+}
+
+// updated returns the column of a field with the updates of the segment.
+func (p *part) updated(field string, c *columns.Column, err error) (*columns.Column, error) {
+	if f := p.updates.field(field); f != nil && err == nil {
+		c, err = f.column(c, p.reader.Docs())
+	}
 	return c, p.home.at(err)
 }
 

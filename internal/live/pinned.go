@@ -102,7 +102,7 @@ func (ix *Index) sealedView() (*View, error) {
 	}
 	v, s := ix.newView(), ix.memory
 	for _, older := range ix.segments[:len(ix.segments)-1] {
-		v.add(older, older.deleted)
+		v.add(older, older.deleted, older.updates)
 	}
 	if s.memory.Docs() == 0 {
 		return v, nil
@@ -115,7 +115,7 @@ func (ix *Index) sealedView() (*View, error) {
 		return nil, ix.OrClosed(err)
 	}
 	if s.sealed != nil {
-		v.add(s.sealed, nil) // it lacks the documents that were deleted when it was frozen
+		v.add(s.sealed, nil, nil) // it lacks the documents that were deleted when it was frozen, and has the updates
 		s.sealed.users.Add(-1)
 	}
 	return v, nil

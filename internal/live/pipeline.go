@@ -14,7 +14,8 @@ import (
 
 // A batch goes through Apply in steps, and holds no lock while it waits for the disk:
 //
-//  1. prepare: documents become chunks, on some cores (invertAll), and records for the log.
+//  1. prepare: documents become chunks, on some cores (invertAll), updates those of columns, and all
+//     of it records for the log.
 //  2. locate: the batch looks up in sealed segments which documents it replaces. From here on it is
 //     registered, so that it learns of segments that are sealed or merged.
 //  3. log: batches get their order and their place in the log, one at a time under Index.order. What
@@ -31,14 +32,15 @@ import (
 // say otherwise.
 type pendingBatch struct {
 	ops      []document.Operation
-	position string           // empty to leave the index's as it is
-	chunks   []*segment.Chunk // the inverted documents of the Put operations
-	puts     int              // number of new documents
-	packed   *store.LogBatch  // the records, until the log takes them
-	records  uint64           // in the log
-	versions batchVersions    // of its documents; the first one is known once it is in the log
-	found    []place          // what the batch replaces in the segments that were sealed when locate began
-	moves    []*move          // since locate began, in order
+	position string                   // empty to leave the index's as it is
+	chunks   []*segment.Chunk         // the inverted documents of the Put operations
+	puts     int                      // number of new documents
+	packed   *store.LogBatch          // the records, until the log takes them
+	records  uint64                   // in the log
+	versions batchVersions            // of its documents; the first one is known once it is in the log
+	updates  [][]document.FieldUpdate // by operation; nil without updates
+	found    []place                  // what the batch replaces in the segments that were sealed when locate began
+	moves    []*move                  // since locate began, in order
 
 	wait    func(context.Context) error // for the log; belongs to the waiting goroutine
 	settled bool                        // the log has taken the batch, or has failed
@@ -55,10 +57,11 @@ type move struct {
 	live   *liveSegment // nil when no document was left
 }
 
-// A place is a document of a segment.
+// A place is the document of a segment that an operation of a batch replaces, deletes or updates.
 type place struct {
 	s   *liveSegment
 	doc uint32
+	op  int // its number in the batch
 }
 
 // locate registers a batch and finds what it replaces in sealed segments.
@@ -70,14 +73,14 @@ func (ix *Index) locate(ctx context.Context, p *pendingBatch) (err error) {
 	defer v.Unref()
 	for i := range v.segs {
 		if s := &v.segs[i]; s.home.disk != nil {
-			p.sealed = append(p.sealed, mergeInput{s.home, s.deleted})
+			p.sealed = append(p.sealed, mergeInput{s: s.home, deleted: s.deleted})
 		}
 	}
 	p.found, err = findSealed(ctx, p.found, p.sealed, p.ops)
 	return err
 }
 
-// findSealed finds the live documents of sealed segments that operations replace or delete, and
+// findSealed finds the live documents of sealed segments that operations replace, delete or update, and
 // appends them to found. An id has at most one.
 func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []document.Operation) ([]place, error) {
 	if len(sealed) == 0 {
@@ -96,7 +99,7 @@ func findSealed(ctx context.Context, found []place, sealed []mergeInput, ops []d
 				return nil, in.s.at(err)
 			}
 			if ok && !in.deleted.contains(doc) {
-				found = append(found, place{in.s, doc})
+				found = append(found, place{in.s, doc, i})
 				break
 			}
 		}
@@ -180,7 +183,7 @@ func (ix *Index) makeRoom(ctx context.Context) error {
 
 // hasRoom reports whether a batch may be logged. The caller holds ix.mu.
 func (ix *Index) hasRoom() bool {
-	return ix.memory.memory.Bytes() < ix.opts.MemoryBytes && (ix.seq == ix.sealedSeq || ix.store.LogBytes() < 2*ix.opts.LogBytes)
+	return ix.growingBytes() < ix.opts.MemoryBytes && (ix.seq == ix.sealedSeq || ix.store.LogBytes() < 2*ix.opts.LogBytes)
 }
 
 // finish waits until a logged batch is visible. When ctx ends first, the batch continues without
@@ -270,7 +273,7 @@ func (ix *Index) insertSettled() {
 			ix.recycle(q.chunks)
 			continue
 		}
-		ix.insert(q.ops, q.chunks, q.replaced(), q.versions)
+		ix.insert(q.ops, q.chunks, q.replaced(), q.updates, q.versions)
 		ix.seq += q.records
 		ix.moveTo(q.position)
 	}
@@ -296,7 +299,7 @@ func (p *pendingBatch) replaced() []place {
 		now = make([]place, 0, len(before))
 		for _, at := range before {
 			if i := slices.IndexFunc(m.inputs, func(in mergeInput) bool { return in.s == at.s }); i >= 0 {
-				now = m.add(now, i, at.doc)
+				now = m.add(now, i, at.doc, at.op)
 			} else {
 				now = append(now, at)
 			}
@@ -307,7 +310,7 @@ func (p *pendingBatch) replaced() []place {
 			}
 			for o := range p.ops { // locate did not look into memory
 				if doc, ok := in.s.memory.Lookup(p.ops[o].ID); ok {
-					now = m.add(now, i, doc)
+					now = m.add(now, i, doc, o)
 				}
 			}
 		}
@@ -316,14 +319,14 @@ func (p *pendingBatch) replaced() []place {
 }
 
 // add appends the new place of a document of an input, if it still has one.
-func (m *move) add(places []place, input int, doc uint32) []place {
+func (m *move) add(places []place, input int, doc uint32, op int) []place {
 	if m.live == nil {
 		return places
 	}
 	if doc = m.maps[input][doc]; doc == segment.NoDoc {
 		return places
 	}
-	return append(places, place{m.live, doc})
+	return append(places, place{m.live, doc, op})
 }
 
 // recycle returns the chunks of a failed batch to the pool.

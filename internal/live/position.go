@@ -20,20 +20,28 @@ func (ix *Index) moveTo(position string) {
 	}
 }
 
-// infoVersion is the version of the index info that this build writes (format.Info).
-const infoVersion = 1
+// The versions of the index info (format.Info). The second says that segments have updates, which older
+// builds would ignore.
+const (
+	infoOfPosition = 1
+	infoOfUpdates  = 2
+)
 
 // encodeInfo returns what the manifest stores about the index as a whole (store.Manifest.Info):
-// nothing without a position, else
+// nothing without a position and updates, else
 //
 //	version (uvarint), length of the position (uvarint), position
 //
-// A build that does not know it leaves it unchanged, and so do all commits except those of seals.
-func encodeInfo(position string) []byte {
-	if position == "" {
+// The position may be empty in version 2.
+func encodeInfo(position string, updated bool) []byte {
+	version := uint64(infoOfPosition)
+	switch {
+	case updated:
+		version = infoOfUpdates
+	case position == "":
 		return nil
 	}
-	info := binary.AppendUvarint(nil, infoVersion)
+	info := binary.AppendUvarint(nil, version)
 	info = binary.AppendUvarint(info, uint64(len(position)))
 	return append(info, position...)
 }
@@ -51,7 +59,7 @@ func decodeInfo(info []byte) (position string, err error) {
 		return "", err
 	}
 	size, m := binary.Uvarint(info[n:])
-	if left := len(info) - n - m; m <= 0 || size == 0 || size > document.MaxPositionBytes || size != uint64(left) {
+	if left := len(info) - n - m; m <= 0 || size == 0 && version < infoOfUpdates || size > document.MaxPositionBytes || size != uint64(left) {
 		return "", corrupt.New(n, "a position of %d bytes in %d", size, left)
 	}
 	return string(info[n+m:]), nil

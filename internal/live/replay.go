@@ -62,7 +62,7 @@ func (ix *Index) replaySome(untilFull bool) (full bool, err error) {
 		if ix.opts.Replayed != nil {
 			ix.opts.Replayed(ix.memoryBytes())
 		}
-		if untilFull && ix.memory.memory.Bytes() >= ix.opts.MemoryBytes {
+		if untilFull && ix.growingBytes() >= ix.opts.MemoryBytes {
 			return errMemoryFull
 		}
 		return nil
@@ -83,12 +83,16 @@ func (ix *Index) replayRecord(seq uint64, record []byte) error {
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
+	changes, err := ix.fieldUpdates(ops, true)
+	if err != nil {
+		return fmt.Errorf("log record %d: %w", seq, err)
+	}
 	gone, err := findSealed(ix.background, nil, ix.sealed(), ops)
 	if err != nil {
 		return fmt.Errorf("log record %d: %w", seq, err)
 	}
 	ix.fields.TakeAcceptedChunks(chunks)
-	ix.insert(ops, chunks, gone, batchVersions{first: versionOf(seq)})
+	ix.insert(ops, chunks, gone, changes, batchVersions{first: versionOf(seq)})
 	ix.seq = seq
 	ix.moveTo(position)
 	return nil

@@ -85,9 +85,10 @@ func (ix *Index) sealNow() {
 	}
 	done := make(chan struct{})
 	ix.seal.done = done
-	s, end, deleted := ix.seal.segment, ix.seal.end, ix.seal.segment.deleted
+	s, end := ix.seal.segment, ix.seal.end
+	input := mergeInput{s, s.deleted, s.beginMerge()}
 	ix.work.Go(func() {
-		err := ix.runSeal(s, end, deleted)
+		err := ix.runSeal(input, end)
 		if err != nil {
 			ix.opts.failed(err)
 		}
@@ -104,16 +105,26 @@ func (ix *Index) sealNow() {
 	})
 }
 
+// growingBytes returns the memory that a seal of the in-memory segment frees: its own, and that of updates
+// which are not stored. The caller holds ix.mu, or is alone.
+func (ix *Index) growingBytes() int64 {
+	n := ix.memory.memory.Bytes()
+	for _, s := range ix.segments {
+		n += s.updates.logBytes()
+	}
+	return n
+}
+
 // memoryFull reports whether a seal of the in-memory segment is due. Either memory is full, or the
 // log has grown by records that take no memory (deletions, ignored fields). The caller holds ix.mu,
 // or is alone.
 func (ix *Index) memoryFull() bool {
-	return ix.memory.memory.Bytes() >= ix.opts.MemoryBytes || ix.seq > ix.sealedSeq && ix.store.LogBytes() >= ix.opts.LogBytes
+	return ix.growingBytes() >= ix.opts.MemoryBytes || ix.seq > ix.sealedSeq && ix.store.LogBytes() >= ix.opts.LogBytes
 }
 
 // memoryBytes returns the memory of all segments in memory. The caller holds ix.mu, or is alone.
 func (ix *Index) memoryBytes() int64 {
-	n := ix.memory.memory.Bytes()
+	n := ix.growingBytes()
 	if s := ix.seal.segment; s != nil {
 		n += s.memory.Bytes()
 	}
@@ -127,7 +138,7 @@ func (ix *Index) manyUnsealed() bool {
 	defer ix.mu.Unlock()
 	n := ix.memoryBytes()
 	if ix.seal.done != nil {
-		n = ix.memory.memory.Bytes()
+		n = ix.growingBytes()
 	}
 	return n >= ix.opts.MemoryBytes/16
 }
@@ -156,15 +167,16 @@ func (ix *Index) awaitSeal(ctx context.Context) error {
 // runSeal writes a frozen in-memory segment, without the documents deleted so far, and replaces it
 // by the sealed one. Close does not interrupt it: memory has a budget, so a seal ends soon, and a
 // program with short runs would otherwise begin to seal the same documents every time, in vain.
-func (ix *Index) runSeal(s *liveSegment, end sealedEnd, deleted *deletions) error {
+func (ix *Index) runSeal(input mergeInput, end sealedEnd) error {
 	start := time.Now()
+	inputs := []mergeInput{input}
+	defer ix.endMerge(inputs)
 	if err := ix.adopt(); err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)
 	}
-	if s.obsolete.Load() {
+	if input.s.obsolete.Load() {
 		return nil // an earlier run had written it, and could not open it
 	}
-	inputs := []mergeInput{{s, deleted}}
 	out, err := ix.writeMerged(context.Background(), inputs, ix.sealOrder())
 	if err != nil {
 		return fmt.Errorf("riffle: seal: %w", err)

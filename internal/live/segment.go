@@ -17,7 +17,7 @@ import (
 )
 
 // A liveSegment is one segment of the index, sealed or in memory. Index.mu guards wanted, sealed,
-// deleted and persisted.
+// deleted, persisted and the fields below.
 type liveSegment struct {
 	number uint64          // in the store; 0 while in memory
 	memory *segment.Memory // nil once sealed
@@ -37,6 +37,9 @@ type liveSegment struct {
 	obsolete  atomic.Bool // no longer in Index.segments
 	deleted   *deletions
 	persisted *deletions // deletions in the store; the log holds the others
+	updates   *updates   // their logs are not in the store yet
+	updatable uint32     // of a segment in memory: documents up to the last one with updates
+	merging   bool       // it is an input of a merge, or is being sealed
 }
 
 // reader returns a reader of the segment as it is now.
@@ -93,7 +96,7 @@ func (ix *Index) openDisk(number uint64) (*segment.Disk, error) {
 	return disk, err
 }
 
-// openSegment opens a sealed segment and its deletions.
+// openSegment opens a sealed segment, its deletions and its updates.
 func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	s := &liveSegment{number: number, stored: ix.stored}
 	bytes, n := binary.Uvarint(info)
@@ -104,6 +107,9 @@ func (ix *Index) openSegment(number uint64, info []byte) (*liveSegment, error) {
 	var err error
 	if s.disk, err = ix.openDisk(number); err != nil {
 		return nil, s.at(err)
+	}
+	if s.updates, err = ix.openUpdates(s); err != nil {
+		return nil, err
 	}
 	value, err := ix.store.Deletions(number)
 	if err != nil || value == nil {

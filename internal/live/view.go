@@ -38,6 +38,8 @@ type Segment struct {
 	reader  segment.Reader
 	base    uint32 // global number of its first document
 	deleted *deletions
+	updates *updates
+	stores  func(field string) bool // whether the schema says that values of a field are stored
 }
 
 // Len returns the number of segments.
@@ -165,7 +167,7 @@ func (v *View) Unref() {
 func (ix *Index) publish() {
 	v := ix.newView()
 	for _, s := range ix.segments {
-		v.add(s, s.deleted)
+		v.add(s, s.deleted, s.updates)
 	}
 	v.shareIDs()
 	if old := ix.current.Swap(v); old != nil {
@@ -194,7 +196,7 @@ func (ix *Index) heldBySegments() (bytes int64) {
 	if v := ix.current.Load(); v != nil {
 		for i := range v.segs {
 			if disk := v.segs[i].home.disk; disk != nil {
-				bytes += disk.HeldBytes()
+				bytes += disk.HeldBytes() + v.segs[i].updates.heldBytes()
 			}
 		}
 	}
@@ -209,8 +211,8 @@ func (ix *Index) newView() *View {
 }
 
 // add appends a segment to a view that is not yet published.
-func (v *View) add(s *liveSegment, deleted *deletions) {
-	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted}
+func (v *View) add(s *liveSegment, deleted *deletions, updates *updates) {
+	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted, updates: updates, stores: v.ix.schema.StoresField}
 	if sv.reader.Docs() == 0 {
 		return
 	}

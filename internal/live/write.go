@@ -7,10 +7,11 @@ import (
 	"github.com/riffle-search/riffle/store"
 )
 
-// A mergeInput is a segment with its deleted documents at the start of the merge.
+// A mergeInput is a segment with its deleted documents and its updates at the start of the merge.
 type mergeInput struct {
 	s       *liveSegment
 	deleted *deletions
+	updates *updates
 }
 
 // merged is the result of writeMerged for commitMerged.
@@ -34,7 +35,11 @@ func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	out := &merged{writer: w}
 	var in []segment.Input
 	for _, i := range inputs {
-		in = append(in, segment.Input{Reader: i.s.reader(), Deleted: i.deleted.set()})
+		input := segment.Input{Reader: i.s.reader(), Deleted: i.deleted.set()}
+		if i.updates != nil {
+			input.Updates = &segmentUpdates{i.updates, input.Reader.Docs(), ix.schema.StoresField}
+		}
+		in = append(in, input)
 	}
 	m := ix.opts.Merge
 	out.result, err = segment.Merge(ctx, sink{w}, in, segment.MergeOptions{
