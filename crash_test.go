@@ -91,7 +91,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 const crashBatches = 36
 
 // crashStates makes the workload: state i is that after i batches. Every batch replaces two
-// documents with a pair that has its number, adds a few and deletes a few.
+// documents with a pair that has its number, adds a few, updates a few and deletes a few.
 func crashStates(r modelQueries) []model {
 	states := []model{{}}
 	for i := 1; i <= crashBatches; i++ {
@@ -101,6 +101,12 @@ func crashStates(r modelQueries) []model {
 		}
 		for range 1 + r.IntN(4) {
 			next[fmt.Sprintf("d%d", r.IntN(30))] = r.doc()
+		}
+		for range r.IntN(5) {
+			id := fmt.Sprintf("d%d", r.IntN(30))
+			if d, ok := next[id]; ok {
+				next[id] = d.with(r.changes())
+			}
 		}
 		for range r.IntN(3) {
 			delete(next, fmt.Sprintf("d%d", r.IntN(30)))
@@ -127,7 +133,12 @@ func batchBetween(from, to model) *Batch {
 		}
 	}
 	for _, id := range to.ids() {
-		if old, ok := from[id]; !ok || fmt.Sprint(old) != fmt.Sprint(to[id]) {
+		old, ok := from[id]
+		changes, updates := changesOf(old, to[id])
+		switch {
+		case ok && updates && len(changes) > 0:
+			b.Update(id, changes)
+		case !ok || !updates:
 			b.Put(id, map[string]any(to[id]))
 		}
 	}
@@ -294,7 +305,7 @@ func noOrphans(fsys vfs.FS, live []store.Segment) error {
 	}
 	return eachKey(fsys, worldDir, func(key, _ []byte) error {
 		isLive := func(s store.Segment) bool { return s.Number == binary.BigEndian.Uint64(key[1:]) }
-		if (key[0] == 'S' || key[0] == 'D') && !slices.ContainsFunc(live, isLive) {
+		if (key[0] == 'S' || key[0] == 'D' || key[0] == 'C') && !slices.ContainsFunc(live, isLive) {
 			return fmt.Errorf("%s, which is not live, is still there", store.KeyString(key))
 		}
 		return nil

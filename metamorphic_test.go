@@ -252,6 +252,17 @@ func (w *world) apply(n int, deletions float64) {
 			delete(next, id)
 			continue
 		}
+		if w.IntN(3) == 0 {
+			changes := w.changes()
+			if i < 20 {
+				w.log("  update %.20q %v", id, changes)
+			}
+			b.Update(id, changes)
+			if d, ok := next[id]; ok {
+				next[id] = d.with(changes)
+			}
+			continue
+		}
 		d := w.doc()
 		if i < 20 {
 			w.log("  put %.20q %v", id, d)

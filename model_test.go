@@ -27,8 +27,12 @@ type modelDoc map[string]any
 // modelKeyword is the field whose strings are one term each.
 const modelKeyword = "tag"
 
-// modelSchema declares that field. The others follow from their values.
-var modelSchema = &Schema{Fields: map[string]Field{modelKeyword: {Type: FieldKeyword}}}
+// modelSchema declares that field, and fields that updates can change. The others follow from their values.
+var modelSchema = &Schema{Fields: map[string]Field{
+	modelKeyword: {Type: FieldKeyword},
+	"sold":       {Type: FieldNumber, NoIndex: true, Column: ColumnStored},
+	"mark":       {Type: FieldKeyword, NoIndex: true, Column: ColumnStored},
+}}
 
 // modelTerms returns the terms of a value.
 func modelTerms(field string, v any) []string {
@@ -647,7 +651,49 @@ func (r modelQueries) doc() modelDoc {
 	if r.IntN(4) == 0 {
 		d["flag"] = r.IntN(2) == 0
 	}
+	if r.IntN(2) == 0 {
+		d["sold"] = r.IntN(9)
+	}
+	if r.IntN(4) == 0 {
+		d["mark"] = "new"
+	}
 	return d
+}
+
+// changes makes an update of a document: values, or nil for none.
+func (r modelQueries) changes() map[string]any {
+	changes := map[string]any{"sold": []any{nil, r.IntN(9), r.IntN(9), r.IntN(1 << 60), float64(r.IntN(9)) / 4}[r.IntN(5)]}
+	if r.IntN(3) == 0 {
+		changes["mark"] = []any{nil, "new", fmt.Sprint("mark ", r.IntN(30)), "\x00"}[r.IntN(4)]
+	}
+	return changes
+}
+
+// with returns the document after an update.
+func (d modelDoc) with(changes map[string]any) modelDoc {
+	d = maps.Clone(d)
+	if d == nil {
+		d = modelDoc{}
+	}
+	for name, v := range changes {
+		if v == nil {
+			delete(d, name)
+		} else {
+			d[name] = v
+		}
+	}
+	return d
+}
+
+// changesOf returns the update that makes a document of another, or false if there is none.
+func changesOf(from, to modelDoc) (changes map[string]any, ok bool) {
+	changes = map[string]any{}
+	for _, name := range []string{"sold", "mark"} {
+		if from[name] != to[name] {
+			changes[name] = to[name]
+		}
+	}
+	return changes, fmt.Sprint(from.with(changes)) == fmt.Sprint(to)
 }
 
 // query makes a query of limited depth. AndOr is for the outermost level only.
@@ -733,7 +779,7 @@ func (r modelQueries) pattern() Query {
 	switch r.IntN(8) {
 	case 7:
 		bounds := []any{nil, r.IntN(9), float64(r.IntN(9)) / 4}
-		q := Range{[]string{"num", "rank"}[r.IntN(2)], bounds[r.IntN(3)], bounds[1+r.IntN(2)], r.IntN(2) == 0, r.IntN(2) == 0, ""}
+		q := Range{[]string{"num", "rank", "sold"}[r.IntN(3)], bounds[r.IntN(3)], bounds[1+r.IntN(2)], r.IntN(2) == 0, r.IntN(2) == 0, ""}
 		if r.IntN(4) == 0 {
 			q.From, q.To = q.To, nil
 		}

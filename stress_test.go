@@ -34,10 +34,18 @@ func stressDocs(writer, v int) model {
 	}
 	for u := max(1, v-stressSlots+1); u <= v; u++ {
 		for id, d := range stressPair(writer, u) {
+			if u < v {
+				d = d.with(stressUpdate(u, d))
+			}
 			m[id] = d
 		}
 	}
 	return m
+}
+
+// stressUpdate is what the version after v changes in one half of its pair.
+func stressUpdate(v int, half modelDoc) map[string]any {
+	return map[string]any{"sold": 3 * half["num"].(int), "mark": fmt.Sprint("mark ", v%50)}
 }
 
 // stressPair returns the pair of version v, whose numbers add up to zero; nothing if v is one that
@@ -57,6 +65,11 @@ func stressPair(writer, v int) model {
 // stressBatch makes the batch that leads to version v.
 func stressBatch(writer, v int) *Batch {
 	b := new(Batch)
+	for id, half := range stressPair(writer, v-1) {
+		if v > 1 {
+			b.Update(id, stressUpdate(v-1, half))
+		}
+	}
 	pair := stressPair(writer, v)
 	for _, half := range []string{"left", "right"} {
 		id := fmt.Sprintf("%d.%d.%s", writer, v%stressSlots, half)
@@ -85,7 +98,7 @@ func TestStress(t *testing.T) {
 
 func runStress(t *testing.T, tu tuning, d time.Duration) {
 	s := &stress{t: t, dir: t.TempDir()}
-	tu.opts.Schema = new(Schema)
+	tu.opts.Schema = modelSchema
 	tu.opts.Listener = &Listener{
 		Sealed: func(SealEvent) { s.seals.Add(1) },
 		Merged: func(MergeEvent) { s.merges.Add(1) },

@@ -140,20 +140,16 @@ func (c *Column) keysOf(other *Column) (convert func(uint64) uint64, err error) 
 	case from == to && from != Terms, other.dictionary != nil && other.dictionary == c.dictionary:
 		return func(key uint64) uint64 { return key }, nil
 	case from == Terms && to == Terms:
+		used, terms, err := other.terms()
 		ordinals := make([]uint64, other.dictionary.Len())
-		all := true
-		err := other.dictionary.Each(0, len(ordinals), func(ord int, term []byte) error {
-			if all {
-				at, found, err := c.dictionary.Find(term)
-				ordinals[ord], all = uint64(at), found
-				return err
+		for i, term := range terms {
+			at, found, err := c.dictionary.Find([]byte(term))
+			if err != nil || !found {
+				return nil, err
 			}
-			return nil
-		})
-		if err != nil || !all {
-			return nil, err
+			ordinals[used[i]] = uint64(at)
 		}
-		return func(key uint64) uint64 { return ordinals[key] }, nil
+		return func(key uint64) uint64 { return ordinals[key] }, err
 	}
 	keys, all := map[uint64]uint64{}, true
 	err = other.eachKey(func(key uint64) error {

@@ -105,6 +105,7 @@ func TestReplace(t *testing.T) {
 		"rises":    func(r *rand.Rand) Value { return OfInt(r.Int64()) },
 		"bools":    func(r *rand.Rand) Value { return OfBool(r.IntN(2) == 0) },
 		"keywords": func(r *rand.Rand) Value { return OfString(fmt.Sprint("k", r.IntN(50))) },
+		"few":      func(r *rand.Rand) Value { return OfString(fmt.Sprint("k", r.IntN(3)*r.IntN(40))) },
 		"mixed": func(r *rand.Rand) Value {
 			return []Value{OfInt(r.Int64N(9)), OfFloat(r.Float64()), OfInt(1<<62 + 1), OfUint(1<<63 + 5)}[min(3, r.IntN(40))]
 		},
