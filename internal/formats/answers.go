@@ -127,7 +127,7 @@ func checkDocuments(e *riffle.Engine) error {
 		}
 		err = errors.Join(err, e)
 	})
-	for _, check := range []func(*riffle.Engine) (int, error){checkTagged, checkUnsigned, checkPlaces} {
+	for _, check := range []func(*riffle.Engine) (int, error){checkTagged, checkUnsigned, checkPlaces, checkUpdated} {
 		there, checkErr := check(e)
 		count += there
 		err = errors.Join(err, checkErr)

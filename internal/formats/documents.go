@@ -123,6 +123,37 @@ func checkTagged(e *riffle.Engine) (there int, err error) {
 	return 1, err
 }
 
+// updates is how often the document of putUpdated has been updated.
+const updates = 3
+
+// putUpdated adds a document for updates, which indexes of log record 2 lack.
+func putUpdated(e *riffle.Engine) error {
+	return e.Put(ctx, "updated", map[string]any{"sold": 1})
+}
+
+// update gives that document a number.
+func update(e *riffle.Engine, sold int) error {
+	var b riffle.Batch
+	b.Update("updated", map[string]any{"sold": sold})
+	return e.Apply(ctx, &b)
+}
+
+// checkUpdated compares the document with updates, if there is one, with what they made of it.
+func checkUpdated(e *riffle.Engine) (there int, err error) {
+	got, err := e.Get(ctx, "updated")
+	if errors.Is(err, riffle.ErrNotFound) {
+		return 0, nil
+	}
+	if want := map[string]any{"sold": int64(updates)}; err == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+		err = fmt.Errorf("the updated document is %v, want %v", got, want)
+	}
+	n, countErr := e.Count(ctx, riffle.Range{Field: "sold", From: updates})
+	if countErr == nil && n != 1 {
+		countErr = fmt.Errorf("%d documents were updated %d times, want 1", n, updates)
+	}
+	return 1, errors.Join(err, countErr)
+}
+
 // unsigned is a number that is no int64.
 const unsigned = uint64(1<<64 - 3)
 

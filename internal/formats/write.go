@@ -74,7 +74,8 @@ func writeIndex(dir string) error {
 	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}, Schema: placeSchema(), AlterSchema: true} // schema 4 and 6
 	err = with(dir, byScore, func(e *riffle.Engine) error {
 		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
-		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), putSealedPlaces(e), e.Apply(ctx, moved), e.Flush(ctx))
+		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), putSealedPlaces(e), putUpdated(e), e.Apply(ctx, moved), e.Flush(ctx))
+		err = errors.Join(err, update(e, 2), e.Flush(ctx)) // index info 2
 		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
 	})
 	if err != nil {
@@ -89,17 +90,21 @@ func writeIndex(dir string) error {
 	if err := with(dir, byScore, putUnsigned); err != nil { // stored document 3
 		return err
 	}
-	return with(dir, byScore, putLoggedPlace) // stored document 4
+	if err := with(dir, byScore, putLoggedPlace); err != nil { // stored document 4
+		return err
+	}
+	return with(dir, byScore, func(e *riffle.Engine) error { return update(e, updates) }) // log record 3
 }
 
 // pairSchema is the schema with pairs of words, which the last segment and the log have, and the other
-// segments lack.
+// segments lack, and with a field for updates.
 func pairSchema() *riffle.Schema {
 	s := schema
 	s.Fields = maps.Clone(s.Fields)
 	body := s.Fields["body"]
 	body.PhrasePairs = []string{"every", "w0", "w1", "w2", "w3"}
 	s.Fields["body"] = body
+	s.Fields["sold"] = riffle.Field{Type: riffle.FieldNumber, NoIndex: true, Column: riffle.ColumnStored}
 	return &s
 }
 
