@@ -61,7 +61,7 @@ type ResidentStats struct {
 	Values  int64 // columns of values, outside mapped files
 	Filters int64
 
-	Segments int64 // length codes outside mapped files, ranks, ids and their places, terms, bounds of tiles
+	Segments int64 // length codes outside mapped files, ranks, ids and their places, terms, bounds of tiles, updates
 	Trigrams int64 // indexes of terms, in Options.TrigramBytes
 	Blocks   int64 // of the store's tables
 	Stored   int64 // stored documents, in Options.StoredCacheBytes

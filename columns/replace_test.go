@@ -151,6 +151,28 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestReplaceByReplaced: the terms of a patch that no document has any more need no place in the column.
+func TestReplaceByReplaced(t *testing.T) {
+	const docs = 9
+	c := fromNaive(t, docs, map[uint32][]Value{0: {OfString("b")}, 7: {OfString("d")}})
+	p := patchOf(t, docs, map[uint32][]Value{3: {OfString("a")}})
+	for _, term := range []string{"c", "e"} {
+		q := patchOf(t, docs, map[uint32][]Value{3: {OfString(term)}})
+		var err error
+		if p.Values, err = Replace(p.Values, docs, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := p.Values.Dictionary().Len(); n > 2 {
+		t.Errorf("the patch keeps %d terms, want those of two rounds at most", n)
+	}
+	c, err := Replace(c, docs, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireNaive(t, docs, c, naiveColumn{0: {"b"}, 3: {"e"}, 7: {"d"}})
+}
+
 // TestReplaceSharesTiles: only the tiles of the patch are encoded, and a dropped part is read again.
 func TestReplaceSharesTiles(t *testing.T) {
 	const docs = 8 * TileDocs

@@ -153,6 +153,22 @@ func (p Probe) MergeDue(ctx context.Context, fault func(inputs []*segment.Disk) 
 	return nil
 }
 
+// MergeAround merges all sealed segments, and calls during when the new one is written, but neither in the
+// manifest nor in a view.
+func (p Probe) MergeAround(ctx context.Context, during func()) error {
+	p.mergeMu.Lock()
+	defer p.mergeMu.Unlock()
+	inputs := p.beginMerge(p.sealed())
+	defer p.endMerge(inputs)
+	out, err := p.writeMerged(ctx, inputs, segment.Order{})
+	if err != nil {
+		return err
+	}
+	defer out.abort()
+	during()
+	return p.commitMerged(&change{out: out, inputs: inputs, made: func(*liveSegment) {}})
+}
+
 // Undelete restores the deleted documents of the first segment, which makes the index faulty.
 func (p Probe) Undelete() {
 	p.mu.Lock()

@@ -30,7 +30,7 @@ type Stats struct {
 // Resident says what is in memory to make searches fast, in bytes.
 type Resident struct {
 	cache.Resident
-	Segments int64 // norms, ranks, ids and their places, terms, bounds of tiles
+	Segments int64 // norms, ranks, ids and their places, terms, bounds of tiles, updates
 	Trigrams int64 // indexes of terms
 	Stored   int64 // stored documents
 	Blocks   int64 // of the store's tables
@@ -83,10 +83,10 @@ func (ix *Index) Stats() (*Stats, error) {
 		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes, Order: s.reader.Order()}
 		if line.Sealed {
 			line.Format = s.home.disk.Format()
-			st.Resident.Segments += s.home.disk.HeldBytes()
+			st.Resident.Segments += s.home.disk.HeldBytes() + s.updates.heldBytes() + s.updates.logBytes()
 		} else {
 			line.Bytes = s.home.memory.Bytes()
-			st.MemoryBytes += line.Bytes
+			st.MemoryBytes += line.Bytes + s.updates.logBytes()
 		}
 		st.Deleted += line.Deleted
 		st.Segments = append(st.Segments, line)

@@ -18,6 +18,13 @@ import (
 //
 // each of them as the parts that package columns specifies, in their order: the number of parts (uvarint; 0
 // for a column without values), and for each its number (uvarint), its length (uvarint) and its bytes.
+//
+// For example, of four documents, document 1 has got the keyword "b", document 2 has lost its keyword and
+// document 3 has got "a". The first column is its directory alone, number 1<<32 - 1, and so is the second:
+//
+//	01
+//	01 ff ff ff ff 0f 0a  01 05 04 01 00 cc 02 02 00 00
+//	01 ff ff ff ff 0f 18  01 06 04 01 02 00 06 01 61 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00
 
 const updatesVersion = 1
 

@@ -196,7 +196,7 @@ func (ix *Index) heldBySegments() (bytes int64) {
 	if v := ix.current.Load(); v != nil {
 		for i := range v.segs {
 			if disk := v.segs[i].home.disk; disk != nil {
-				bytes += disk.HeldBytes() + v.segs[i].updates.heldBytes()
+				bytes += disk.HeldBytes() + v.segs[i].updates.heldBytes() + v.segs[i].updates.logBytes()
 			}
 		}
 	}
