@@ -69,9 +69,18 @@ func (b *Batch) put(op document.Operation, doc any) {
 // NoIndex and ColumnStored. Such fields serve ranges, sorting, collapsing, facets and aggregations. Apply
 // refuses any other field with a *DocumentError that says how to declare it. Several values of a field come
 // back in ascending order, and a date as a time.
-func (b *Batch) Update(id string, fields any) {
-	err := document.CheckID(id)
-	if err != nil {
+func (b *Batch) Update(id string, fields any) { b.update(document.Operation{ID: id}, fields) }
+
+// UpdateIf is Update on a condition: the document must have this version; see PutIf. With version 0, which
+// says that no document may have the id, nothing changes.
+func (b *Batch) UpdateIf(id string, fields any, version uint64) {
+	b.update(document.Operation{ID: id, Conditional: true, Version: version}, fields)
+}
+
+// update adds an operation that sets fields.
+func (b *Batch) update(condition document.Operation, fields any) {
+	id := condition.ID
+	if err := document.CheckID(id); err != nil {
 		b.errs = append(b.errs, err)
 		return
 	}
@@ -80,6 +89,7 @@ func (b *Batch) Update(id string, fields any) {
 		b.refuse(id, err)
 		return
 	}
+	op.Conditional, op.Version = condition.Conditional, condition.Version
 	b.add(op)
 }
 
@@ -137,7 +147,7 @@ func (b *Batch) delete(op document.Operation) {
 // Fields have flat names. Three kinds of values are objects: a time, a text that is not UTF-8 (in
 // base64), and a value with rules from struct tags ({"value": "x", "noindex": true}, also nostore
 // and keyword). An id that is not UTF-8 is {"bytes": …}, too. A change with "if_version" is that of
-// PutIf or DeleteIf. MarshalJSON fails with the error of the first change that Apply would refuse.
+// PutIf, UpdateIf or DeleteIf. MarshalJSON fails with the error of the first change that Apply would refuse.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	if err := errors.Join(errors.Join(b.errs...), document.CheckPosition(string(b.Position))); err != nil {
 		return nil, err

@@ -84,9 +84,12 @@ func (w *world) conflict() {
 	if want == have {
 		want++
 	}
-	if w.IntN(2) == 0 {
+	switch w.IntN(3) {
+	case 0:
 		b.PutIf(id, map[string]any(w.doc()), want)
-	} else {
+	case 1:
+		b.UpdateIf(id, w.changes(), want)
+	default:
 		b.DeleteIf(id, want)
 	}
 	var ce *ConflictError

@@ -257,7 +257,11 @@ func (w *world) apply(n int, deletions float64) {
 			if i < 20 {
 				w.log("  update %.20q %v", id, changes)
 			}
-			b.Update(id, changes)
+			if version, known := w.versionIn(next, id); known && w.IntN(4) == 0 {
+				b.UpdateIf(id, changes, version)
+			} else {
+				b.Update(id, changes)
+			}
 			if d, ok := next[id]; ok {
 				next[id] = d.with(changes)
 			}

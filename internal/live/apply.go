@@ -251,7 +251,7 @@ func (ix *Index) insert(ops []document.Operation, chunks []*segment.Chunk, found
 				at, ok = ix.placeBefore(id, i, begin, &updating)
 			}
 			if ok && at.doc != segment.NoDoc {
-				updating.add(at, changes[i])
+				updating.add(at, changes[i], versions.of(i))
 			}
 			continue
 		}

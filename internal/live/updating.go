@@ -22,6 +22,11 @@ func (ix *Index) fieldUpdates(ops []document.Operation, replay bool) (all [][]do
 	return all, nil
 }
 
+// storesField reports whether values of a column are those of a field that is stored.
+func (ix *Index) storesField(column string) bool {
+	return column != segment.VersionColumn && ix.schema.StoresField(column)
+}
+
 func countUpdates(ops []document.Operation) (n int) {
 	for i := range ops {
 		if ops[i].Update {
@@ -33,13 +38,15 @@ func countUpdates(ops []document.Operation) (n int) {
 
 // An updating is the updates of one batch. Its zero value is of none.
 type updating struct {
-	sealed []place // by operation: what locate has found
-	next   map[*liveSegment]*updates
+	sealed  []place // by operation: what locate has found
+	next    map[*liveSegment]*updates
+	version [1]document.FieldUpdate // room for that of a document
 }
 
 // begin takes what a batch of ops operations has found in sealed segments.
 func (u *updating) begin(ops int, found []place) {
 	u.sealed, u.next = make([]place, ops), map[*liveSegment]*updates{}
+	u.version[0] = document.FieldUpdate{Field: segment.VersionColumn, Values: make([]columns.Value, 1)}
 	for _, p := range found {
 		u.sealed[p.op] = p
 	}
@@ -62,8 +69,8 @@ func (ix *Index) placeBefore(id string, op int, begin uint32, u *updating) (at p
 	return at, false
 }
 
-// add updates a document.
-func (u *updating) add(at place, changes []document.FieldUpdate) {
+// add updates a document, which gets a version.
+func (u *updating) add(at place, changes []document.FieldUpdate, version uint64) {
 	next := u.next[at.s]
 	if next == nil {
 		next = at.s.updates.clone()
@@ -76,6 +83,8 @@ func (u *updating) add(at place, changes []document.FieldUpdate) {
 		at.s.updatable = max(at.s.updatable, at.doc+1)
 	}
 	next.add(at.s.updates, docs, at.doc, changes)
+	u.version[0].Values[0] = columns.OfInt(int64(version))
+	next.add(at.s.updates, docs, at.doc, u.version[:])
 }
 
 // end makes the updates those of their segments. The caller holds Index.mu, or is alone.

@@ -100,7 +100,8 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 // documents are those of the current view, as the queue and the batch's own operations change them.
 // Reading them may wait for the disk, but locate has just looked up the same ids.
 func (ix *Index) checkVersions(ctx context.Context, p *pendingBatch) error {
-	coming := map[string]uint64{} // the version of a document, of which a condition speaks, in no view yet
+	coming := map[string]uint64{}  // the version of a document, of which a condition speaks, in no view yet
+	updated := map[string]uint64{} // that of a document of the view, if there is one, in no view yet
 	for i := range p.ops {
 		if p.ops[i].Conditional {
 			coming[p.ops[i].ID] = unknownVersion
@@ -110,11 +111,14 @@ func (ix *Index) checkVersions(ctx context.Context, p *pendingBatch) error {
 		return nil
 	}
 	follow := func(op *document.Operation, version uint64) {
-		if _, ok := coming[op.ID]; ok {
+		switch have, ok := coming[op.ID]; {
+		case !ok, op.Update && have == 0:
+		case op.Update && have == unknownVersion:
+			updated[op.ID] = version
+		case op.Delete:
+			coming[op.ID] = 0
+		default:
 			coming[op.ID] = version
-			if op.Delete {
-				coming[op.ID] = 0
-			}
 		}
 	}
 	ix.mu.Lock()
@@ -135,6 +139,9 @@ func (ix *Index) checkVersions(ctx context.Context, p *pendingBatch) error {
 				var err error
 				if have, err = v.versionOfID(ctx, op.ID); err != nil {
 					return err
+				}
+				if later, ok := updated[op.ID]; ok && have > 0 {
+					have = later
 				}
 				coming[op.ID] = have
 			}

@@ -212,7 +212,7 @@ func (ix *Index) newView() *View {
 
 // add appends a segment to a view that is not yet published.
 func (v *View) add(s *liveSegment, deleted *deletions, updates *updates) {
-	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted, updates: updates, stores: v.ix.schema.StoresField}
+	sv := Segment{home: s, reader: s.reader(), base: v.docs, deleted: deleted, updates: updates, stores: v.ix.storesField}
 	if sv.reader.Docs() == 0 {
 		return
 	}

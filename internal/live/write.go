@@ -37,7 +37,7 @@ func (ix *Index) writeMerged(ctx context.Context, inputs []mergeInput, order seg
 	for _, i := range inputs {
 		input := segment.Input{Reader: i.s.reader(), Deleted: i.deleted.set()}
 		if i.updates != nil {
-			input.Updates = &segmentUpdates{i.updates, input.Reader.Docs(), ix.schema.StoresField}
+			input.Updates = &segmentUpdates{i.updates, input.Reader.Docs(), ix.storesField}
 		}
 		in = append(in, input)
 	}
