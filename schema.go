@@ -61,7 +61,7 @@ type Field struct {
 
 	// Column says whether the values of a field that is not text are kept by document, too: for ranges,
 	// sorting, facets and aggregations. A field with NoIndex has a column only with ColumnStored, which
-	// these then use. A place has one unless it has NoIndex.
+	// these then use, and Batch.Update can change its values. A place has one unless it has NoIndex.
 	Column Column `json:"column,omitempty"`
 
 	// PhrasePairs are frequent words of a text field with positions, at most 64. The index then has a list

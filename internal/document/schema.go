@@ -91,7 +91,7 @@ type Field struct {
 
 	// Column says whether the values of a field that is not text are kept by document, too: for ranges,
 	// sorting, facets and aggregations. A field with NoIndex has a column only with ColumnStored, which
-	// these then use.
+	// these then use, and Batch.Update can change its values.
 	Column Column `json:"column,omitempty"`
 
 	// PhrasePairs are frequent words of a text field with positions, at most 64. The index then has a list
