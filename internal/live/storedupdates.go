@@ -23,8 +23,8 @@ import (
 // document 3 has got "a". The first column is its directory alone, number 1<<32 - 1, and so is the second:
 //
 //	01
-//	01 ff ff ff ff 0f 0a  01 05 04 01 00 cc 02 02 00 00
-//	01 ff ff ff ff 0f 18  01 06 04 01 02 00 06 01 61 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00
+//	01 ff ff ff ff 0f 0a  02 05 04 01 00 cc 02 02 00 00
+//	01 ff ff ff ff 0f 19  02 06 04 01 02 00 07 01 61 00 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00
 
 const updatesVersion = 1
 

@@ -38,8 +38,8 @@ func TestStoredUpdates(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "01" +
-		" 01 ff ff ff ff 0f 0a" + " 01 05 04 01 00 cc 02 02 00 00" +
-		" 01 ff ff ff ff 0f 18" + " 01 06 04 01 02 00 06 01 61 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00"
+		" 01 ff ff ff ff 0f 0a" + " 02 05 04 01 00 cc 02 02 00 00" +
+		" 01 ff ff ff ff 0f 19" + " 02 06 04 01 02 00 07 01 61 00 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00"
 	if got := fmt.Sprintf("% x", data); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
