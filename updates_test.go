@@ -21,6 +21,7 @@ var updatable = &Schema{Fields: map[string]Field{
 	"sold":  {Type: FieldNumber, NoIndex: true, Column: ColumnStored},
 	"tag":   {Type: FieldKeyword, NoIndex: true, Column: ColumnStored},
 	"seen":  {Type: FieldDate, NoIndex: true, Column: ColumnStored},
+	"where": {Type: FieldPlace},
 	"offer": {Type: FieldBool, NoIndex: true, Column: ColumnStored},
 	"quiet": {Type: FieldNumber, NoIndex: true, NoStore: true, Column: ColumnStored},
 }}
@@ -51,6 +52,7 @@ func (d *updatedDoc) randomUpdate(r *rand.Rand) map[string]any {
 		"quiet": number,
 		"tag":   func() any { return []string{"new", "", "\x00", fmt.Sprint("tag ", r.IntN(90))}[min(3, r.IntN(20))] },
 		"seen":  func() any { return now.Add(time.Duration(r.IntN(1e6)) * time.Second) },
+		"where": func() any { return Point{Lat: float64(r.IntN(180)) - 90, Lon: float64(r.IntN(360)) - 179.5} },
 		"offer": func() any { return r.IntN(2) == 0 },
 	} {
 		if r.IntN(3) > 0 {
@@ -94,6 +96,8 @@ func (d *updatedDoc) set(name string, list []any) {
 			values = append(values, columns.OfString(x))
 		case bool:
 			values = append(values, columns.OfBool(x))
+		case Point:
+			values = append(values, columns.OfPlace(x))
 		case time.Time:
 			values = append(values, columns.OfTime(x))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // An update changes a document without putting it again. It can change the fields that have their values in
@@ -90,7 +91,7 @@ func (s *Schema) checkUpdatable(name, rank string) error {
 		return fmt.Errorf("the schema does not declare it; %s: declare it with NoIndex and ColumnStored", how)
 	case f.Type == TextField:
 		return fmt.Errorf("it is text, which has no column; %s: put the document again", how)
-	case !f.NoIndex:
+	case !f.NoIndex && f.Type != PlaceField: // which has no terms
 		return fmt.Errorf("it has terms; %s: declare it with NoIndex (Options.AlterSchema) and ColumnStored", how)
 	case !s.keepsColumn(f, known):
 		return fmt.Errorf("it has no column; %s: declare it with NoIndex and ColumnStored, and Reindex", how)
@@ -110,6 +111,9 @@ func (s *Schema) columnValue(v *Value) (columns.Value, error) {
 	case f.Type == DateField && v.Kind == KindText:
 		t, err := ParseTime(v.Str)
 		return columns.OfTime(t), err
+	case f.Type == PlaceField && v.Kind == KindText:
+		p, err := geo.ParsePoint(v.Str)
+		return columns.OfPlace(p), err
 	case f.Type == KeywordField && v.Kind == KindText:
 		if len(v.Str) > MaxTermBytes {
 			return columns.Value{}, fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.Str), MaxTermBytes)
@@ -133,6 +137,8 @@ func OfColumn(name string, v columns.Value) Value {
 		return Bool(name, x)
 	case time.Time:
 		return Time(name, x)
+	case geo.Point:
+		return Place(name, x)
 	default:
 		return Text(name, x.(string))
 	}
