@@ -44,7 +44,7 @@ func TestNewerValues(t *testing.T) {
 		change func(*store.Store) error
 		want   string
 	}{
-		{"schema", meta("schema", `{"version":6,"synonyms":{"car":["auto"]}}`), "schema of version 6; "},
+		{"schema", meta("schema", `{"version":7,"synonyms":{"car":["auto"]}}`), "schema of version 7; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
 		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
 		{"index info", func(s *store.Store) error {
@@ -52,7 +52,7 @@ func TestNewerValues(t *testing.T) {
 			m.Info = []byte("\x02anything")
 			return s.Commit(ctx, store.Edit{Manifest: &m})
 		}, "index info of version 2; "},
-		{"document in a log record", record("P\x01b\x05\x00\x04abc"), "log record 2: format not supported: stored document of version 4; "},
+		{"document in a log record", record("P\x01b\x05\x00\x05abc"), "log record 2: format not supported: stored document of version 5; "},
 	} {
 		dir := t.TempDir()
 		e, err := Open(dir, &Options{Schema: parsed(t, `{"fields":{"text":{"type":"text"}}}`)})

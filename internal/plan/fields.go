@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -71,7 +72,8 @@ func (rw *Rewriter) hasField(field string) bool {
 		}
 	}
 	for i := range rw.index.Segments() {
-		if c, err := rw.index.Column(i, field); err == nil && c != nil { // an error comes back when it is used
+		c, err := rw.index.Column(i, field)
+		if err == nil && c != nil && c.Kind() == columns.Place { // an error comes back when it is used
 			return true
 		}
 	}
