@@ -190,7 +190,7 @@ func TestColumns(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 			}
-			docs := 5200 // more than a tile, and than what has no tail
+			docs := 5200                                                                 // more than a tile, and than what has no tail
 			if testing.Short() || order == OrderByGlobalScore || order == OrderByGraph { // which merge as by field
 				docs = 700
 			}
