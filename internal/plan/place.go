@@ -115,8 +115,9 @@ func (s *placeSet) exactly(c *columns.Column, spans *columns.Spans) tilesOfColum
 	return s.region.Within(c, spans)
 }
 
+// appendText implements documentSet. The JSON has the name of the field, too, but escaped.
 func (s *placeSet) appendText(to []byte) []byte {
-	return appendText(appendText(to, "within"), s.text)
+	return appendText(appendText(appendText(to, "within"), s.field), s.text)
 }
 
 func (s *placeSet) documents(*filterMaker, int, []uint64) (int, error) { return 0, nil }

@@ -22,7 +22,8 @@ import (
 
 // A documentSet finds the documents of such a clause.
 type documentSet interface {
-	// appendText appends a description: clauses with the same one match the same documents.
+	// appendText appends a description: clauses with the same one match the same documents. The fields that
+	// they read are in it letter by letter, so that caches know which updates concern it.
 	appendText(to []byte) []byte
 
 	// documents adds the documents of a segment to set, and returns how many terms they come from.
