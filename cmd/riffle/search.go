@@ -31,6 +31,7 @@ A query is words, or says more. Quote it against the shell:
   year:>=1850 year:[1850 TO 1860}     numbers and dates; tag:[a TO b] words
   (white OR black) AND NOT (whale^2)  groups, and what counts more
   NEAR("white whale" ship, 10)  year:*  tag:="as it is"
+  at:"52.52,13.405"~2000 at:[52,13 TO 53,14]  places at most 2 km away, or in a box
 
 A backslash takes the meaning from a character; --words from all of them.
 docs/QUERIES.md has the rest.
@@ -46,11 +47,12 @@ Ranks count from the beginning of the page. --from pages by number instead.
 --sort -price,name puts the highest price first, and equal prices by name; so do
 _id, _score (ascending) and -_score. A field's name may be followed by :first or
 :last, where documents without a value come, and by :min, :max or :median, which of
-several values counts. The values stand in place of the score.
+several values counts. at:from=52.52/13.405 puts the nearest place first, by latitude
+and longitude or by geohash. The values stand in place of the score.
 
 --facet host counts the most frequent values of a field over all documents that match,
 and --aggregate '{"days": {"date_histogram": {"field": "at", "unit": "day"}}}' computes
-what docs/COLUMNS.md says. Their fields need columns, which text has not.
+what docs/COLUMNS.md and docs/PLACES.md say. Their fields need columns, which text has not.
 
 With --json everything is one object: total, total_exact, executor, micros, work
 (blocks_decoded, blocks_skipped, docs_scored), hits (rank, score, id, fields,
@@ -208,7 +210,7 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 		filtered = append(filtered, name)
 	}
 	sn := newSnippets(e.Schema(), s.fieldNames(), filtered, markup(colored(c.OutOrStdout())))
-	return s.print(c, sn, res, why)
+	return s.print(c, sn, res, o.Sort, why)
 }
 
 // explanations derives the scores of all hits; nil unless requested.
@@ -226,10 +228,10 @@ func (s *searchCommand) explanations(ctx context.Context, e *riffle.Engine, q ri
 	return why, nil
 }
 
-func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, why []*riffle.Explanation) error {
+func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result, keys []riffle.SortKey, why []*riffle.Explanation) error {
 	var b strings.Builder
 	for i, h := range res.Hits {
-		fmt.Fprintf(&b, "%3d  %s  %s", s.from+i+1, order(h), oneLine(h.ID, riffle.MaxIDBytes))
+		fmt.Fprintf(&b, "%3d  %s  %s", s.from+i+1, order(h, keys), oneLine(h.ID, riffle.MaxIDBytes))
 		if titles := texts(h.Fields["title"]); len(titles) > 0 && titles[0] != "" {
 			fmt.Fprintf(&b, "  %s", oneLine(strings.Join(titles, " / "), 100))
 		}
@@ -261,7 +263,7 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 }
 
 // order prints what a hit was ordered by: its score, or its values for the sort keys.
-func order(h riffle.Hit) string {
+func order(h riffle.Hit, keys []riffle.SortKey) string {
 	if h.Sort == nil {
 		return fmt.Sprintf("%9.4f", h.Score)
 	}
@@ -274,6 +276,10 @@ func order(h riffle.Hit) string {
 			values[i] = v.Format(time.RFC3339Nano)
 		case string:
 			values[i] = oneLine(v, 40)
+		case float64:
+			if values[i] = fmt.Sprint(v); keys[i].From != nil {
+				values[i] = fmt.Sprintf("%.0f m", v) // a distance
+			}
 		default:
 			values[i] = fmt.Sprint(v)
 		}
