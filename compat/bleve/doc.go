@@ -35,10 +35,14 @@
 //
 // # What is refused
 //
-// An error names the place: places on a map, networks, vectors, synonyms of requests, explanations, and
+// An error names the place: places on a map (fields of type geopoint and geoshape, queries by distance, box,
+// polygon or shape, sorting by geo_distance), networks, vectors, synonyms of requests, explanations, and
 // boosts that are negative or above riffle.MaxBoost. So is what bleve's SearchRequest.Validate refuses,
 // which bleve's Search does not call, and what makes bleve panic: a facet that is null, or whose size is
 // negative.
+//
+// Riffle's own queries find places (docs/PLACES.md). Mapping.Schema leaves fields of type geopoint out:
+// declare them with riffle.FieldPlace.
 //
 // # How it works
 //
