@@ -67,12 +67,15 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 			}
 			return p.Wait(ctx)
 		},
-		"Engine.Suggest":       func(int) error { return discard(e.Suggest(ctx, "text", "w", nil)) },
-		"Engine.Terms":         func(int) error { return lastOf(e.Terms(ctx, "text", "")) },
-		"Engine.Sync":          func(int) error { return e.Sync(ctx) },
-		"Engine.Warm":          func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
-		"Snapshot.Close":       func(int) error { return nil }, // called during Snapshot.Get
-		"Snapshot.Count":       func(int) error { return discard(s.Count(ctx, q)) },
+		"Engine.Suggest": func(int) error { return discard(e.Suggest(ctx, "text", "w", nil)) },
+		"Engine.Terms":   func(int) error { return lastOf(e.Terms(ctx, "text", "")) },
+		"Engine.Sync":    func(int) error { return e.Sync(ctx) },
+		"Engine.Warm":    func(int) error { return e.Warm(ctx, []Query{q, q}, nil) },
+		"Snapshot.Close": func(int) error { return nil }, // called during Snapshot.Get
+		"Snapshot.Count": func(int) error { return discard(s.Count(ctx, q)) },
+		"Snapshot.CountTerms": func(int) error {
+			return s.CountTerms(ctx, q, "text", "", func([]byte, int, int) error { return nil })
+		},
 		"Snapshot.Document":    func(i int) error { return discard(s.Document(ctx, fmt.Sprint("d", i*97%400))) },
 		"Snapshot.Documents":   func(int) error { return lastOf(s.Documents("")) },
 		"Snapshot.Explain":     func(int) error { return discard(s.Explain(ctx, q, "d7", nil)) },

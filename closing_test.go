@@ -18,7 +18,7 @@ import (
 func TestCloseWhileBusy(t *testing.T) {
 	for round := range 4 {
 		dir := t.TempDir()
-		tu := tuning{memory: tinyMemory, opts: Options{Durability: SyncNone, Schema: new(Schema), Merge: MergeOptions{SegmentsPerTier: 2}}}
+		tu := tuning{memory: tinyMemory, opts: Options{Durability: SyncNone, Schema: modelSchema, Merge: MergeOptions{SegmentsPerTier: 2}}}
 		e, err := tu.open(dir, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -171,6 +171,7 @@ func (r modelQueries) odd(depth int) Query {
 	number := func() any {
 		return []any{nil, r.IntN(9) - 4, r.Float64() * 1e9, time.Unix(r.Int64N(1e10), r.Int64N(2)).UTC(), "1850"}[r.IntN(5)]
 	}
+	point := func() Point { return Point{Lat: 180*r.Float64() - 90, Lon: 360*r.Float64() - 180} }
 	yes := func() bool { return r.IntN(4) == 0 }
 	terms := func() (values []any) {
 		for range 1 + r.IntN(4) {
@@ -178,9 +179,9 @@ func (r modelQueries) odd(depth int) Query {
 		}
 		return values
 	}
-	kinds := 18
+	kinds := 21
 	if depth > 0 {
-		kinds = 24
+		kinds = 27
 	}
 	for {
 		var q Query
@@ -223,16 +224,22 @@ func (r modelQueries) odd(depth int) Query {
 		case 17:
 			q = Intervals{Field: field(), Rule: r.oddRule(text, 2)}
 		case 18:
-			q = All{}
+			q = WithinDistance{field(), point(), r.Float64() * 1e7}
 		case 19:
-			q = Bool{Must: r.odds(depth), Should: r.odds(depth), MustNot: r.odds(depth), Filter: r.odds(depth), MinShould: r.IntN(3)}
+			q = WithinBox{field(), -90 * r.Float64(), point().Lon, 90 * r.Float64(), point().Lon}
 		case 20:
-			q = DisMax{r.odds(depth), float64(r.IntN(3)) / 2}
+			q = WithinPolygon{Field: field(), Points: []Point{{1, 1}, {1, 1 + r.Float64()}, {2 + r.Float64(), 1}}}
 		case 21:
-			q = Boosting{r.odd(depth - 1), r.odd(depth - 1), r.Float64()}
+			q = All{}
 		case 22:
-			q = Bool{Should: r.odds(depth), MinShould: Percent(r.IntN(101))}
+			q = Bool{Must: r.odds(depth), Should: r.odds(depth), MustNot: r.odds(depth), Filter: r.odds(depth), MinShould: r.IntN(3)}
 		case 23:
+			q = DisMax{r.odds(depth), float64(r.IntN(3)) / 2}
+		case 24:
+			q = Boosting{r.odd(depth - 1), r.odd(depth - 1), r.Float64()}
+		case 25:
+			q = Bool{Should: r.odds(depth), MinShould: Percent(r.IntN(101))}
+		case 26:
 			q = FunctionScore{r.odd(depth - 1), []ScoreFunction{FieldFactor{Field: field(), Modifier: Modifier(r.IntN(4)), Filter: r.odd(depth - 1)}}, FunctionCombine(r.IntN(5)), FunctionMode(r.IntN(4))}
 		}
 		if q.Validate() != nil {

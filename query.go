@@ -12,8 +12,9 @@ import (
 
 // A Query says which documents match and how they score. The types of this package are its only
 // implementations: Match, MatchBoolPrefix and Term; Phrase, PhrasePrefix, Near and Intervals; Prefix,
-// Wildcard, Regexp, Fuzzy, TermRange, Range, Terms, Exists and IDs; MoreLikeThis; Bool, DisMax,
-// Boosting, FunctionScore, Boost, All and ConstantScore. A query is a plain value; it can be shared and reused.
+// Wildcard, Regexp, Fuzzy, TermRange, Range, Terms, Exists and IDs; WithinDistance, WithinBox and
+// WithinPolygon; MoreLikeThis; Bool, DisMax, Boosting, FunctionScore, Boost, All and ConstantScore. A query
+// is a plain value; it can be shared and reused.
 //
 // json.Marshal writes a query in a stable form, and UnmarshalQuery reads it. String writes it for
 // people, and ParseQuery reads that.

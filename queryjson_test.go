@@ -69,6 +69,11 @@ var queriesJSON = []struct {
 		`{"decay":{"field":"d","origin":{"time":"2026-01-02T00:00:00Z"},"scale":"7d","offset":"1h","decay":0.25,"shape":"linear","weight":2,"filter":{"all":{}}}},` +
 		`{"decay":{"field":"d","origin":"now/d","time_zone":"Europe/Berlin","scale":"36h"}},{"decay":{"field":"n","origin":5,"scale":0.5}},` +
 		`{"random":{"seed":18446744073709551615,"field":"n","weight":0.5}},{"fixed":{"weight":4,"filter":{"exists":{"field":"t"}}}}],"combine":"max","mode":"product"}}`},
+	{WithinDistance{"p", Point{52.52, 13.405}, 5000}, `{"within_distance":{"field":"p","point":{"lat":52.52,"lon":13.405},"metres":5000}}`},
+	{WithinBox{"p", -10, 170, 10, -170}, `{"within_box":{"field":"p","south":-10,"west":170,"north":10,"east":-170}}`},
+	{WithinPolygon{"p", []Point{{0, 0}, {0, 9}, {9, 0}}, [][]Point{{{1, 1}, {1, 2}, {2, 1}}}},
+		`{"within_polygon":{"field":"p","points":[{"lat":0,"lon":0},{"lat":0,"lon":9},{"lat":9,"lon":0}],` +
+			`"holes":[[{"lat":1,"lon":1},{"lat":1,"lon":2},{"lat":2,"lon":1}]]}}`},
 	{MoreLikeThis{Fields: []string{"t"}, Texts: []string{"a"}}, `{"more_like_this":{"fields":["t"],"texts":["a"]}}`},
 	{MoreLikeThis{[]string{"t"}, []string{"a"}, []string{"x"}, 1, 2, 3, 4, Percent(30), true},
 		`{"more_like_this":{"fields":["t"],"texts":["a"],"ids":["x"],"min_term_freq":1,"min_doc_freq":2,"max_doc_freq":3,"max_terms":4,"min_should":"30%","include":true}}`},

@@ -46,12 +46,12 @@ func TestNewerValues(t *testing.T) {
 	}{
 		{"schema", meta("schema", `{"version":7,"synonyms":{"car":["auto"]}}`), "schema of version 7; "},
 		{"options", meta("options", "version=9\ncodec=ans\n"), "options of version 9; "},
-		{"log record", record("\x03Xanything"), "log record 2: format not supported: log record of version 3; "},
+		{"log record", record("\x04Xanything"), "log record 2: format not supported: log record of version 4; "},
 		{"index info", func(s *store.Store) error {
 			m := s.Manifest()
-			m.Info = []byte("\x02anything")
+			m.Info = []byte("\x03anything")
 			return s.Commit(ctx, store.Edit{Manifest: &m})
-		}, "index info of version 2; "},
+		}, "index info of version 3; "},
 		{"document in a log record", record("P\x01b\x05\x00\x05abc"), "log record 2: format not supported: stored document of version 5; "},
 	} {
 		dir := t.TempDir()
