@@ -34,6 +34,11 @@ func (w *world) badCalls(rng random) error {
 		if err := s.e.Apply(background, b); !errors.As(err, &de) || de.ID != "bad" || de.Field != keyword {
 			return wrongf("a number in a keyword field: %v", err)
 		}
+		b, _ = w.change(rng, 2, 0.5)
+		b.Update("bad", map[string]any{price: 7, "text": "w1"})
+		if err := s.e.Apply(background, b); !errors.As(err, &de) || de.ID != "bad" || de.Field != "text" {
+			return wrongf("an update of a text: %v", err)
+		}
 		for _, id := range []string{"", strings.Repeat("x", riffle.MaxIDBytes+1)} {
 			if err := s.e.Put(background, id, map[string]any{}); !errors.As(err, &de) {
 				return wrongf("an id of %d bytes: %v", len(id), err)
@@ -446,7 +451,7 @@ func difference(from, to model) *riffle.Batch {
 	}
 	for _, id := range to.ids() {
 		if !reflect.DeepEqual(from[id], to[id]) {
-			b.Put(id, map[string]any(to[id]))
+			lead(b, id, from[id], to[id])
 		}
 	}
 	return b

@@ -13,9 +13,13 @@ func (w *world) conditional(rng random) error {
 	id := rng.id(150)
 	d, next := rng.document(), maps.Clone(w.now)
 	next[id] = d
-	remove := rng.IntN(3) == 0
-	if remove {
+	remove, update := rng.IntN(3) == 0, document(nil)
+	switch old, exists := w.now[id]; {
+	case remove:
 		delete(next, id)
+	case exists && rng.IntN(2) == 0:
+		update = rng.update()
+		next[id] = old.updated(update)
 	}
 	err := w.both(func(s *side) error {
 		had, err := s.e.Document(background, id)
@@ -24,9 +28,12 @@ func (w *world) conditional(rng random) error {
 		}
 		for _, version := range []uint64{had.Version + 1, had.Version} {
 			b := &riffle.Batch{Position: next.position()}
-			if remove {
+			switch {
+			case remove:
 				b.DeleteIf(id, version)
-			} else {
+			case update != nil:
+				b.UpdateIf(id, map[string]any(update), version)
+			default:
 				b.PutIf(id, map[string]any(d), version)
 			}
 			err := s.apply(b, w.now)

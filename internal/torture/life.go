@@ -71,6 +71,11 @@ func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 		for range 1 + r.IntN(5) {
 			next[r.id(30)] = r.document()
 		}
+		for range r.IntN(6) { // of documents that exist: batch tells updates by what changes
+			if id := r.id(30); next[id] != nil {
+				next[id] = next[id].updated(r.update())
+			}
+		}
 		for range r.IntN(3) {
 			delete(next, r.id(30))
 		}
@@ -122,7 +127,7 @@ func (l *life) batch(i int) *riffle.Batch {
 	}
 	for _, id := range to.ids() {
 		if old, ok := from[id]; id != plantedLoss && (!ok || fmt.Sprint(old) != fmt.Sprint(to[id])) {
-			b.Put(id, map[string]any(to[id]))
+			lead(b, id, old, to[id])
 		}
 	}
 	return b

@@ -40,9 +40,9 @@ const keyword = "tag"
 
 // schemas are the schemas of an index, in the order in which it may get them.
 var schemas = []*riffle.Schema{
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}}},
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}}},
-	{Fields: map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}, "late": {Type: riffle.FieldNumber}}},
+	{Fields: withUpdatable(map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}})},
+	{Fields: withUpdatable(map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}})},
+	{Fields: withUpdatable(map[string]riffle.Field{keyword: {Type: riffle.FieldKeyword}, "both": {CopyFrom: []string{"title", "text"}}, "late": {Type: riffle.FieldNumber}})},
 }
 
 // terms returns the terms of a field.
@@ -73,6 +73,8 @@ func (d document) matches(q riffle.Query) bool {
 		return true
 	case riffle.Term:
 		return slices.Contains(d.terms(q.Field), fmt.Sprint(q.Value))
+	case riffle.Range:
+		return d.inRange(q)
 	case riffle.Boost:
 		return d.matches(q.Query)
 	case riffle.ConstantScore:
@@ -179,11 +181,17 @@ func (r random) document() document {
 	if r.IntN(4) == 0 {
 		d["flag"] = r.IntN(2) == 0
 	}
+	if r.IntN(4) > 0 {
+		d[price] = r.price()
+	}
+	if r.IntN(2) == 0 {
+		d[label] = r.labels()
+	}
 	return d
 }
 
 func (r random) leaf() riffle.Query {
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return riffle.Term{Field: keyword, Value: r.tag()}
 	case 1:
@@ -194,6 +202,8 @@ func (r random) leaf() riffle.Query {
 		return riffle.Term{Field: "flag", Value: r.IntN(2) == 0}
 	case 4:
 		return riffle.All{}
+	case 9:
+		return r.rangeQuery()
 	case 5:
 		return riffle.Match{Fields: []string{"title", "text"}, Text: r.words(1 + r.IntN(3)), Mode: riffle.Mode(r.IntN(2))}
 	}
@@ -232,6 +242,7 @@ var questions = []riffle.Query{
 	riffle.Match{Fields: []string{"title", "text"}, Text: "w2 w3", Mode: riffle.ModeAnd},
 	riffle.Term{Field: keyword, Value: "Tag 2"},
 	riffle.Term{Field: "num", Value: 3},
+	riffle.Range{Field: price, From: int64(7), To: int64(15)},
 	riffle.Bool{Must: []riffle.Query{riffle.Match{Field: "text", Text: "w2 w1"}}, MustNot: []riffle.Query{riffle.Term{Field: "flag", Value: true}}},
 }
 
@@ -252,19 +263,26 @@ func agreesAt(s *riffle.Snapshot, m model) error {
 	return errors.Join(agrees(s, m), samePosition(s, m.position()))
 }
 
-// agrees compares all documents of a snapshot, and the answers to all questions, with a model. A
-// wrong answer takes precedence over an error: agrees looks for one even after an error.
+// agrees compares all documents of a snapshot, the answers to all questions, and an order, with a
+// model. A wrong answer takes precedence over an error: agrees looks for one even after an error.
 func agrees(s *riffle.Snapshot, m model) error {
 	failed := sameDocuments(s, m)
 	if isMismatch(failed) {
 		return failed
 	}
-	for _, q := range questions {
+	ask := questions
+	if len(m) > 0 { // otherwise the index may be new, and opened without a schema that says what a label is
+		ask = append(slices.Clone(questions), riffle.Range{Field: label, From: "label 10", To: "label 20"})
+	}
+	for _, q := range ask {
 		if err := sameAnswer(s, m, q); isMismatch(err) {
 			return err
 		} else if failed == nil {
 			failed = err
 		}
+	}
+	if err := sameOrder(s, m); isMismatch(err) || failed == nil {
+		return err
 	}
 	return failed
 }

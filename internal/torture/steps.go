@@ -58,6 +58,7 @@ var actions = []action{
 	{"put", 20, func(w *world, rng random) error { return w.apply(rng, 1, 0) }},
 	{"delete", 5, func(w *world, rng random) error { return w.apply(rng, 1, 1) }},
 	{"batch", 12, func(w *world, rng random) error { return w.apply(rng, 2+rng.IntN(15), 0.3) }},
+	{"update", 8, (*world).update},
 	{"conditional", 3, (*world).conditional},
 	{"by query", 3, (*world).byQuery},
 	{"bad calls", 2, (*world).badCalls},
@@ -286,6 +287,10 @@ func (w *world) show(look func(*side, *riffle.Snapshot) error) error {
 func (w *world) change(rng random, n int, deletions float64) (*riffle.Batch, model) {
 	b, next := new(riffle.Batch), maps.Clone(w.now)
 	for range n {
+		if rng.IntN(4) == 0 {
+			w.updateOne(rng, b, next)
+			continue
+		}
 		id := rng.id(150)
 		if rng.Float64() < deletions {
 			b.Delete(id)

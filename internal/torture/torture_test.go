@@ -201,7 +201,7 @@ func TestFindsLostDocument(t *testing.T) {
 // TestFindsShortSteps never puts one document in a world of steps: a few of them are enough to show
 // it.
 func TestFindsShortSteps(t *testing.T) {
-	plantedLoss = "d3"
+	plantedLoss = "d5"
 	defer func() { plantedLoss = "" }()
 	var keep []int
 	r := &round{seed: 1, only: 0, hang: time.Minute, tell: func(ev event) {
