@@ -68,7 +68,8 @@ func (b *Batch) put(op document.Operation, doc any) {
 // Fields can be updated that have their values in a column alone: those that Schema.Fields declares with
 // NoIndex and ColumnStored. Such fields serve ranges, sorting, collapsing, facets and aggregations. Apply
 // refuses any other field with a *DocumentError that says how to declare it. Several values of a field come
-// back in ascending order, a date as a time, and a place to about 1 cm.
+// back in ascending order, a date as a time, and a place to about 1 cm. A field of places takes what it takes
+// from Put: an object with "lat" and "lon", for example.
 func (b *Batch) Update(id string, fields any) { b.update(document.Operation{ID: id}, fields) }
 
 // UpdateIf is Update on a condition: the document must have this version; see PutIf. With version 0, which

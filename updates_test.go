@@ -434,6 +434,104 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
+// TestUpdatePlaces: an update reads a place in all the ways in which Put does, from its log, too.
+func TestUpdatePlaces(t *testing.T) {
+	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
+		"where": {Type: FieldPlace}, "where.type": {Type: FieldKeyword, NoIndex: true, Column: ColumnStored}, "stops": {Type: FieldPlace},
+	}}})
+	ix.put("put", map[string]any{})
+	type position struct {
+		Latitude  float32 `riffle:"lat"`
+		Longitude float32 `riffle:"lng"`
+	}
+	at := func(lat, lon float64) map[string]any { return map[string]any{"lat": lat, "lon": lon} }
+	for i, fields := range []any{
+		map[string]any{"where": at(52.5, 13.25), "stops": []any{at(-1, 2), at(3, -4)}},
+		map[string]any{"where": position{52.5, 13.25}, "stops": []position{{1, 2}, {3, 4}}},
+		map[string]any{"where": map[string]any{"Lat": 52.5, "LNG": 13.25}},
+		map[string]any{"where": "52.5,13.25", "stops": []string{"u33dc0", "1,2"}},
+		map[string]any{"where": []float64{13.25, 52.5}, "stops": []float64{1, 2, 3, 4}},
+		map[string]any{"stops": map[string]any{"type": "Point", "coordinates": []float64{13.25, 52.5}}},
+		map[string]any{"stops": []any{"u33dc0", at(1, 2), Point{Lat: 3, Lon: 4}}},
+		map[string]any{"where.lat": 52.5, "where.lon": 13.25, "where.type": "shop"}, // declared: no part of a place
+		struct {
+			Where position   `riffle:"where"`
+			Stops []position `riffle:"stops"`
+		}{position{52.5, 13.25}, []position{{1, 2}}},
+		map[string]any{"where": at(52.5, 13.25), "stops": nil},
+		map[string]any{"where": map[string]any{"lat": 52.5, "lng": 13.25, "lon": nil}},
+	} {
+		ix.put("updated", map[string]any{"where": Point{Lat: 9, Lon: 9}, "stops": Point{Lat: 9, Lon: 9}})
+		ix.put("cleared", map[string]any{"where": Point{Lat: 9, Lon: 9}, "stops": Point{Lat: 9, Lon: 9}})
+		ix.update("updated", map[string]any{"where": nil, "stops": nil})
+		ix.update("cleared", map[string]any{"where": map[string]any{"lat": nil, "lon": nil}, "stops": map[string]any{"type": "Point", "coordinates": []any{}}})
+		ix.must(ix.Put(t.Context(), "put", fields))
+		var b, read Batch
+		b.Update("updated", fields)
+		text, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.must(json.Unmarshal(text, &read))
+		ix.must(ix.Apply(t.Context(), &read))
+		if i%3 == 0 {
+			ix.reopen(nil)
+		}
+		all := func(id string) []string { // of the column, and the points that are stored, in any order
+			fields, err := ix.Get(t.Context(), id)
+			ix.must(err)
+			points := []string{}
+			for _, name := range []string{"where", "stops"} {
+				list, several := fields[name].([]any)
+				if fields[name] != nil && !several {
+					list = []any{fields[name]}
+				}
+				for _, p := range list {
+					p := p.(Point)
+					points = append(points, fmt.Sprintf("%s %.5f %.5f", name, p.Lat, p.Lon))
+					near := Bool{Filter: []Query{WithinDistance{name, p, 1}}}
+					r, err := ix.Search(t.Context(), near, &SearchOptions{K: 10})
+					ix.must(err)
+					if !slices.ContainsFunc(r.Hits, func(h Hit) bool { return h.ID == id }) {
+						t.Errorf("%v: %q is not found at %v", fields, id, p)
+					}
+				}
+			}
+			slices.Sort(points)
+			return points
+		}
+		if got, want := all("updated"), all("put"); !slices.Equal(got, want) || len(got) == 0 {
+			t.Errorf("%v: updated to %v, put as %v", fields, got, want)
+		}
+		if got := all("cleared"); len(got) > 0 {
+			t.Errorf("points are left: %v", got)
+		}
+	}
+	for _, c := range []struct {
+		value any
+		want  string
+	}{
+		{at(91, 0), `latitude 91 is not`},
+		{"hello", `"hello" is neither a latitude and a longitude`},
+		{[]float64{1, 2, 3}, `3 numbers: a place is a longitude and a latitude`},
+		{map[string]any{"lat": 1, "lon": nil}, `an object that is a place has "lat", and "lon" or "lng"`},
+		{map[string]any{"type": "Polygon"}, `a place is a Point of GeoJSON, not Polygon`},
+		{map[string]any{"city": "Berlin"}, `"stops.city": the schema does not declare it`},
+		{true, `a place is a point, not bool`},
+	} {
+		var b Batch
+		b.Update("put", map[string]any{"stops": c.value})
+		var de *DocumentError
+		if err := ix.Apply(t.Context(), &b); !errors.As(err, &de) || de.ID != "put" || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.value, err, c.want)
+		}
+	}
+	ix.update("put", map[string]any{"stops": at(1, 2)}) // nothing is left of the points that were refused
+	if got, err := ix.Get(t.Context(), "put"); err != nil || fmt.Sprint(got["stops"]) != fmt.Sprint(columns.OfPlace(Point{Lat: 1, Lon: 2}).Any()) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestUpdateJSON: updates survive the JSON form of a batch.
 func TestUpdateJSON(t *testing.T) {
 	var b, back Batch

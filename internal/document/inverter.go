@@ -22,7 +22,7 @@ type Inverter struct {
 	replay bool                         // documents were accepted earlier, perhaps under another Options.Rank
 	named  map[string]analysis.Analyzer // by name, resolved once
 	copies []string                     // names of the schema's indexed copies, in order
-	places []*placeField                // of the schema
+	places placeReader
 
 	finders map[string]*pairFinder // by field, made once; nil for one whose analyzer drops the words
 	pairs   *pairFinder            // of the current field, or nil
@@ -37,15 +37,14 @@ type Inverter struct {
 	analysed, terms bool                               // the field has text; it has exact terms
 	stored          []byte
 	exact           []byte
-	links           []link  // of the values of the current document
-	read            []Value // the current document, with its places read
+	links           []link // of the values of the current document
 }
 
 // NewInverter returns an inverter for a schema, with Options.Rank.Field and a function that finds
 // analyzers by name. With replay, documents were accepted earlier and are accepted again, whatever
 // the current options.
 func NewInverter(s *Schema, rank string, lookup func(name string) (analysis.Analyzer, error), replay bool) *Inverter {
-	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), places: s.placeFields(), replay: replay}
+	iv := &Inverter{Schema: s, rank: rank, lookup: lookup, copies: s.copies(), places: newPlaceReader(s), replay: replay}
 	iv.count = func(batch []analysis.Token) {
 		iv.length += uint64(len(batch))
 		for i := range batch {
@@ -85,9 +84,8 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 		}
 	}()
 	rank := uint16(0)
-	values, field, err := iv.readPlaces(values)
+	values, field, err := iv.places.read(values)
 	if err != nil {
-		iv.abandonPlaces()
 		return &Error{ID: strings.Clone(id), Field: ShortName(field), Err: err}
 	}
 	iv.stored = iv.stored[:0]

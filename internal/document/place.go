@@ -51,6 +51,15 @@ type placeField struct {
 	rules             rules
 }
 
+// A placeReader reads the points of documents and of updates, under a schema.
+type placeReader struct {
+	schema *Schema
+	fields []*placeField
+	values []Value // of the current document, with its places read
+}
+
+func newPlaceReader(s *Schema) placeReader { return placeReader{schema: s, fields: s.placeFields()} }
+
 // placeFields returns the fields of the schema that are places.
 func (s *Schema) placeFields() (fields []*placeField) {
 	for name, f := range s.Fields {
@@ -72,7 +81,7 @@ func (s *Schema) mentionsPlaces() bool {
 	return false
 }
 
-// readPlaces returns the values of a document in which those of declared places are points. It reads
+// read returns the values of a document in which those of declared places are points. It reads
 //
 //	{"lat": 52.5, "lon": 13.4}, also with "lng", and with capitals, as structs have them
 //	"52.5,13.4"                       latitude, longitude
@@ -81,46 +90,60 @@ func (s *Schema) mentionsPlaces() bool {
 //	{"type": "Point", "coordinates": [13.4, 52.5]}
 //
 // and several of these. The result is valid until the next call.
-func (iv *Inverter) readPlaces(values []Value) (_ []Value, field string, err error) {
-	if len(iv.places) == 0 {
+func (r *placeReader) read(values []Value) (_ []Value, field string, err error) {
+	if len(r.fields) == 0 {
 		return values, "", nil
 	}
-	iv.read = iv.read[:0]
+	defer func() {
+		if err != nil {
+			r.abandon()
+		}
+	}()
+	r.values = r.values[:0]
 	for i := range values {
 		v := &values[i]
-		at := slices.IndexFunc(iv.places, func(p *placeField) bool { return p.takes(v) })
-		if _, declared := iv.Schema.Fields[v.Name]; at < 0 || declared && v.Name != iv.places[at].name {
-			iv.read = append(iv.read, *v)
+		p := r.fieldOf(v.Name)
+		if p == nil || v.Kind == KindPlace {
+			r.values = append(r.values, *v)
 			continue
 		}
-		if p := iv.places[at]; v.Kind == KindText && v.Name == p.name {
+		if v.Kind == KindText && v.Name == p.name {
 			point, err := geo.ParsePoint(v.Str)
 			if err != nil {
 				return nil, v.Name, err
 			}
 			place := Place(p.name, point)
 			place.rules = v.rules
-			iv.read = append(iv.read, place)
+			r.values = append(r.values, place)
 		} else if err := p.add(v); err != nil {
 			return nil, v.Name, err
 		}
 	}
-	for _, p := range iv.places {
-		if iv.read, err = p.end(iv.read); err != nil {
+	for _, p := range r.fields {
+		if r.values, err = p.end(r.values); err != nil {
 			return nil, p.name, err
 		}
 	}
-	return iv.read, "", nil
+	return r.values, "", nil
 }
 
-// takes reports whether a value is a part of a point, or one as a text.
-func (p *placeField) takes(v *Value) bool {
-	part, ok := strings.CutPrefix(v.Name, p.name)
-	switch {
-	case !ok:
-		return false
-	case part == "":
-		return v.Kind != KindPlace
+// fieldOf returns the declared field of places that a name is that of, or of a part of a point of, or nil.
+func (r *placeReader) fieldOf(name string) *placeField {
+	at := slices.IndexFunc(r.fields, func(p *placeField) bool { return p.hasPart(name) })
+	if at < 0 {
+		return nil
+	}
+	if _, declared := r.schema.Fields[name]; declared && name != r.fields[at].name {
+		return nil
+	}
+	return r.fields[at]
+}
+
+// hasPart reports whether a name is that of the field, or of a part of a point.
+func (p *placeField) hasPart(name string) bool {
+	part, ok := strings.CutPrefix(name, p.name)
+	if !ok || part == "" {
+		return ok
 	}
 	return slices.ContainsFunc(placeParts[:], func(name string) bool { return strings.EqualFold(part, name) })
 }
@@ -176,8 +199,8 @@ func (p *placeField) end(to []Value) ([]Value, error) {
 }
 
 // abandon forgets the parts of points of a document that is refused.
-func (iv *Inverter) abandonPlaces() {
-	for _, p := range iv.places {
+func (r *placeReader) abandon() {
+	for _, p := range r.fields {
 		p.lats, p.lons, p.pairs = p.lats[:0], p.lons[:0], p.pairs[:0]
 	}
 }

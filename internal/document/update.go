@@ -47,15 +47,36 @@ type FieldUpdate struct {
 	Values []columns.Value
 }
 
-// FieldUpdates returns what an update does, by ascending field. rank is the field of the static rank, or
-// empty. An update of the log (replay) was accepted under another schema, perhaps, and is not checked again.
-func (s *Schema) FieldUpdates(op *Operation, rank string, replay bool) ([]FieldUpdate, error) {
+// An UpdateReader finds out what the updates of a batch do, under a schema.
+type UpdateReader struct {
+	schema *Schema
+	rank   string
+	replay bool
+	places placeReader
+}
+
+// NewUpdateReader returns a reader. rank is the field of the static rank, or empty. Updates of the log (replay)
+// were accepted under another schema, perhaps, and are not checked again.
+func NewUpdateReader(s *Schema, rank string, replay bool) *UpdateReader {
+	return &UpdateReader{s, rank, replay, newPlaceReader(s)}
+}
+
+// FieldUpdates returns what an update does, by ascending field.
+func (r *UpdateReader) FieldUpdates(op *Operation) ([]FieldUpdate, error) {
+	s, rank, replay := r.schema, r.rank, r.replay
 	changes := make([]FieldUpdate, 0, len(op.Values)+len(op.Clear))
 	fault := func(field string, err error) error {
 		return &Error{ID: strings.Clone(op.ID), Field: ShortName(field), Err: err}
 	}
-	for i := range op.Values {
-		v := &op.Values[i]
+	values, field, err := r.places.read(op.Values)
+	if err != nil {
+		return nil, fault(field, err)
+	}
+	if len(r.places.fields) > 0 { // points of parts have come last
+		slices.SortStableFunc(values, func(a, b Value) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for i := range values {
+		v := &values[i]
 		if n := len(changes); n == 0 || changes[n-1].Field != v.Name {
 			if err := s.checkUpdatable(v.Name, rank); err != nil && !replay {
 				return nil, fault(v.Name, err)
@@ -71,6 +92,12 @@ func (s *Schema) FieldUpdates(op *Operation, rank string, replay bool) ([]FieldU
 		}
 	}
 	for _, name := range op.Clear {
+		if p := r.places.fieldOf(name); p != nil && p.name != name { // {"lat": nil, "lon": nil}
+			name = p.name
+			if slices.ContainsFunc(changes, func(c FieldUpdate) bool { return c.Field == name }) {
+				continue
+			}
+		}
 		if err := s.checkUpdatable(name, rank); err != nil && !replay {
 			return nil, fault(name, err)
 		}
@@ -111,9 +138,6 @@ func (s *Schema) columnValue(v *Value) (columns.Value, error) {
 	case f.Type == DateField && v.Kind == KindText:
 		t, err := ParseTime(v.Str)
 		return columns.OfTime(t), err
-	case f.Type == PlaceField && v.Kind == KindText:
-		p, err := geo.ParsePoint(v.Str)
-		return columns.OfPlace(p), err
 	case f.Type == KeywordField && v.Kind == KindText:
 		if len(v.Str) > MaxTermBytes {
 			return columns.Value{}, fmt.Errorf("a keyword of %d bytes, at most %d are allowed", len(v.Str), MaxTermBytes)

@@ -8,14 +8,16 @@ import (
 
 // fieldUpdates returns what each update of a batch does, or nil if there is none.
 func (ix *Index) fieldUpdates(ops []document.Operation, replay bool) (all [][]document.FieldUpdate, err error) {
+	var reader *document.UpdateReader
 	for i := range ops {
 		if !ops[i].Update {
 			continue
 		}
 		if all == nil {
 			all = make([][]document.FieldUpdate, len(ops))
+			reader = document.NewUpdateReader(ix.schema, ix.opts.RankField, replay)
 		}
-		if all[i], err = ix.schema.FieldUpdates(&ops[i], ix.opts.RankField, replay); err != nil {
+		if all[i], err = reader.FieldUpdates(&ops[i]); err != nil {
 			return nil, err
 		}
 	}
