@@ -228,7 +228,7 @@ func (r modelQueries) odd(depth int) Query {
 		case 19:
 			q = WithinBox{field(), -90 * r.Float64(), point().Lon, 90 * r.Float64(), point().Lon}
 		case 20:
-			q = WithinPolygon{Field: field(), Points: []Point{{1, 1}, {1, 1 + r.Float64()}, {2 + r.Float64(), 1}}}
+			q = WithinPolygon{Field: field(), Points: []Point{{Lat: 1, Lon: 1}, {Lat: 1, Lon: 1 + r.Float64()}, {Lat: 2 + r.Float64(), Lon: 1}}}
 		case 21:
 			q = All{}
 		case 22:

@@ -69,9 +69,9 @@ var queriesJSON = []struct {
 		`{"decay":{"field":"d","origin":{"time":"2026-01-02T00:00:00Z"},"scale":"7d","offset":"1h","decay":0.25,"shape":"linear","weight":2,"filter":{"all":{}}}},` +
 		`{"decay":{"field":"d","origin":"now/d","time_zone":"Europe/Berlin","scale":"36h"}},{"decay":{"field":"n","origin":5,"scale":0.5}},` +
 		`{"random":{"seed":18446744073709551615,"field":"n","weight":0.5}},{"fixed":{"weight":4,"filter":{"exists":{"field":"t"}}}}],"combine":"max","mode":"product"}}`},
-	{WithinDistance{"p", Point{52.52, 13.405}, 5000}, `{"within_distance":{"field":"p","point":{"lat":52.52,"lon":13.405},"metres":5000}}`},
+	{WithinDistance{"p", Point{Lat: 52.52, Lon: 13.405}, 5000}, `{"within_distance":{"field":"p","point":{"lat":52.52,"lon":13.405},"metres":5000}}`},
 	{WithinBox{"p", -10, 170, 10, -170}, `{"within_box":{"field":"p","south":-10,"west":170,"north":10,"east":-170}}`},
-	{WithinPolygon{"p", []Point{{0, 0}, {0, 9}, {9, 0}}, [][]Point{{{1, 1}, {1, 2}, {2, 1}}}},
+	{WithinPolygon{"p", []Point{{}, {Lon: 9}, {Lat: 9}}, [][]Point{{{Lat: 1, Lon: 1}, {Lat: 1, Lon: 2}, {Lat: 2, Lon: 1}}}},
 		`{"within_polygon":{"field":"p","points":[{"lat":0,"lon":0},{"lat":0,"lon":9},{"lat":9,"lon":0}],` +
 			`"holes":[[{"lat":1,"lon":1},{"lat":1,"lon":2},{"lat":2,"lon":1}]]}}`},
 	{MoreLikeThis{Fields: []string{"t"}, Texts: []string{"a"}}, `{"more_like_this":{"fields":["t"],"texts":["a"]}}`},

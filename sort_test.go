@@ -212,7 +212,7 @@ func TestSort(t *testing.T) {
 		var worlds []sortWorld
 		for i := range 2 {
 			o := &Options{Schema: sortSchema, Durability: SyncNone, SearchWorkers: 1 + rng.IntN(2)}
-			o.private.memoryBytes = []int64{tinyMemory, 1 << 20}[rng.IntN(2)]
+			o.private.memoryBytes = []int64{tinyMemory, 4 << 20}[rng.IntN(2)]
 			o.Merge.Disabled = true // a merge between two searches changes statistics, and so scores
 			ix := newIndex(t, o)
 			for batch := range 1 + rng.IntN(5) {
