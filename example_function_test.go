@@ -52,3 +52,35 @@ func ExampleFunctionScore() {
 	// new popular old
 	// popular new old
 }
+
+// Of cafes that match alike, the nearest come first. Up to 300 m all are as good; a kilometre further, a cafe
+// scores half.
+func ExampleDecay() {
+	dir, err := os.MkdirTemp("", "decay")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	e, err := riffle.Open(dir, &riffle.Options{Schema: &riffle.Schema{Fields: map[string]riffle.Field{
+		"name": {Type: riffle.FieldText}, "place": {Type: riffle.FieldPlace},
+	}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	ctx := context.Background()
+	var b riffle.Batch
+	b.Put("far", map[string]any{"name": "Cafe", "place": riffle.Point{Lat: 52.50, Lon: 13.30}})
+	b.Put("near", map[string]any{"name": "Cafe", "place": riffle.Point{Lat: 52.521, Lon: 13.40}})
+	b.Put("walk", map[string]any{"name": "Cafe", "place": riffle.Point{Lat: 52.53, Lon: 13.42}})
+	if err := e.Apply(ctx, &b); err != nil {
+		log.Fatal(err)
+	}
+	here := riffle.Point{Lat: 52.52, Lon: 13.40}
+	show(e.Search(ctx, riffle.FunctionScore{
+		Query:     riffle.Match{Field: "name", Text: "cafe"},
+		Mode:      riffle.FunctionMultiply,
+		Functions: []riffle.ScoreFunction{riffle.Decay{Field: "place", Origin: here, Scale: 1000, Offset: 300}},
+	}, nil))
+	// Output: near walk far
+}

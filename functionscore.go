@@ -96,9 +96,9 @@ const (
 	ModifierReciprocal                 // "reciprocal": 1 / (1 + x)
 )
 
-// Decay scores how near a number or a time is to Origin, as in Elasticsearch: 1 up to a distance of Offset,
-// Decay at a distance of Offset + Scale, and less beyond. Of several values the nearest counts, and documents
-// without a value have 1; exclude them by a Filter of Exists.
+// Decay scores how near a number, a time or a place is to Origin, as in Elasticsearch: 1 up to a distance of
+// Offset, Decay at a distance of Offset + Scale, and less beyond. Of several values the nearest counts, and
+// documents without a value have 1; exclude them by a Filter of Exists.
 //
 //	DecayGauss   exp(ln(Decay) × (d/Scale)²), where d is the distance less Offset, or 0
 //	DecayExp     exp(ln(Decay) × d/Scale)
@@ -106,13 +106,14 @@ const (
 type Decay struct {
 	Field string
 
-	// Origin is any integer or float type, or a time.Time. A string is read as for Range: "now-1d/d" is
-	// relative to SearchOptions.Now. Nil stands for now.
+	// Origin is any integer or float type, a time.Time or a Point. A string is read as for Range: "now-1d/d" is
+	// relative to SearchOptions.Now, and for a declared field of places "52.52,13.405" is a point. Nil stands
+	// for now.
 	Origin   any
 	TimeZone string // of Origin as a text, as for Range
 
-	// Scale and Offset are numbers, or for times a time.Duration or a text such as "36h", "7d" or "2w". Scale
-	// is above 0; an Offset of nil stands for 0.
+	// Scale and Offset are numbers, which for places are metres; or for times a time.Duration or a text such
+	// as "36h", "7d" or "2w". Scale is above 0; an Offset of nil stands for 0.
 	Scale, Offset any
 
 	Decay float64 // between 0 and 1; 0 stands for 0.5
@@ -299,7 +300,7 @@ type fieldFactorJSON[part any] struct {
 
 type decayJSON[part any] struct {
 	Field    string          `json:"field"`
-	Origin   json.RawMessage `json:"origin,omitempty"` // a string or number, or {"time": …}
+	Origin   json.RawMessage `json:"origin,omitempty"` // a string or number, {"time": …} or {"place": …}
 	TimeZone string          `json:"time_zone,omitempty"`
 	Scale    json.RawMessage `json:"scale"` // a number, or a duration as a string
 	Offset   json.RawMessage `json:"offset,omitempty"`

@@ -14,6 +14,7 @@ import (
 // functionSchema declares fields for functions of all kinds of values.
 var functionSchema = &Schema{Fields: map[string]Field{
 	"n": {Type: FieldNumber}, "mixed": {Type: FieldNumber}, "f": {Type: FieldNumber}, "at": {Type: FieldDate}, "tag": {Type: FieldKeyword},
+	"place": {Type: FieldPlace},
 }}
 
 var functionNow = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
@@ -532,12 +533,16 @@ func TestFunctionSkips(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: functionSchema, Durability: SyncNone})
 	b := new(Batch)
 	for i := range n {
-		b.Put(fmt.Sprint(i), map[string]any{"text": "alpha", "n": i, "at": functionNow.Add(time.Duration(i-n) * time.Minute)})
+		b.Put(fmt.Sprint(i), map[string]any{"text": "alpha", "n": i, "at": functionNow.Add(time.Duration(i-n) * time.Minute),
+			"place": Point{Lat: 10, Lon: float64(i) / 1000}})
 	}
 	ix.must(ix.Apply(t.Context(), b))
 	ix.flush()
 	for mode := range FunctionMode(4) {
-		for _, f := range []ScoreFunction{Decay{Field: "at", Scale: "2d"}, FieldFactor{Field: "n", Modifier: ModifierLog1p}} {
+		for _, f := range []ScoreFunction{
+			Decay{Field: "at", Scale: "2d"}, FieldFactor{Field: "n", Modifier: ModifierLog1p},
+			Decay{Field: "place", Origin: Point{Lat: 10, Lon: float64(n) / 1000}, Scale: 20_000},
+		} {
 			q := FunctionScore{Query: Match{Field: "text", Text: "alpha"}, Functions: []ScoreFunction{f}, Mode: mode}
 			res := ix.search(q, &SearchOptions{Now: functionNow})
 			if at, _ := strconv.Atoi(res.Hits[0].ID); at < n-50 && mode != FunctionMax { // the last ones score almost the same
@@ -554,28 +559,35 @@ func TestFunctionSkips(t *testing.T) {
 func TestFunctionErrors(t *testing.T) {
 	ix := newIndex(t, &Options{Schema: &Schema{Fields: map[string]Field{
 		"n": {Type: FieldNumber}, "at": {Type: FieldDate}, "tag": {Type: FieldKeyword}, "t": {Type: FieldText},
-		"bare": {Type: FieldNumber, Column: ColumnNone},
+		"bare": {Type: FieldNumber, Column: ColumnNone}, "place": {Type: FieldPlace},
 	}}})
-	ix.put("a", map[string]any{"n": 1, "at": functionNow, "tag": "x", "t": "x", "bare": 1})
+	ix.put("a", map[string]any{"place": Point{Lat: 1, Lon: 2}, "n": 1, "at": functionNow, "tag": "x", "t": "x", "bare": 1})
 	one := func(f ScoreFunction) Query { return FunctionScore{Functions: []ScoreFunction{f}} }
 	for want, q := range map[string]Query{
-		"FunctionScore.Functions: is empty":                        FunctionScore{},
-		"FunctionScore.Functions: function 0 is nil":               one(nil),
-		"FunctionScore.Mode: there is no 9":                        FunctionScore{Functions: []ScoreFunction{Fixed{}}, Mode: 9},
-		"FunctionScore.Combine: there is no 9":                     FunctionScore{Functions: []ScoreFunction{Fixed{}}, Combine: 9},
-		"Fixed.Weight: must lie in 0 to 1e+30, not -1":             one(Fixed{Weight: -1}),
-		"FieldFactor.Field: is empty":                              one(FieldFactor{}),
-		"FieldFactor.Modifier: there is no 9":                      one(FieldFactor{Field: "n", Modifier: 9}),
-		"FieldFactor.Factor: must lie in 0 to 1e+30, not NaN":      one(FieldFactor{Field: "n", Factor: math.NaN()}),
-		"FieldFactor.Missing: must lie in 0 to 1e+30, not -2":      one(FieldFactor{Field: "n", Missing: -2}),
-		"Decay.Scale: is missing":                                  one(Decay{Field: "n", Origin: 1}),
-		"Decay.Scale: must be above 0, not 0":                      one(Decay{Field: "n", Origin: 1, Scale: 0}),
-		"Decay.Scale: \"long\" is no duration":                     one(Decay{Field: "at", Scale: "long"}),
-		"Decay.Decay: must lie between 0 and 1, not 1":             one(Decay{Field: "n", Origin: 1, Scale: 1, Decay: 1}),
-		"Decay.Offset: must not be below 0, as -1 is":              one(Decay{Field: "n", Origin: 1, Scale: 1, Offset: -1}),
-		"Decay.Offset: is 1, and Scale 1d: both must be durations": one(Decay{Field: "at", Scale: "1d", Offset: 1}),
-		"Decay.Scale: must be a duration if Origin is a time":      one(Decay{Field: "at", Origin: functionNow, Scale: 5}),
-		"Decay.Origin: true is no number and no time":              one(Decay{Field: "n", Origin: true, Scale: 5}),
+		"FunctionScore.Functions: is empty":                          FunctionScore{},
+		"FunctionScore.Functions: function 0 is nil":                 one(nil),
+		"FunctionScore.Mode: there is no 9":                          FunctionScore{Functions: []ScoreFunction{Fixed{}}, Mode: 9},
+		"FunctionScore.Combine: there is no 9":                       FunctionScore{Functions: []ScoreFunction{Fixed{}}, Combine: 9},
+		"Fixed.Weight: must lie in 0 to 1e+30, not -1":               one(Fixed{Weight: -1}),
+		"FieldFactor.Field: is empty":                                one(FieldFactor{}),
+		"FieldFactor.Modifier: there is no 9":                        one(FieldFactor{Field: "n", Modifier: 9}),
+		"FieldFactor.Factor: must lie in 0 to 1e+30, not NaN":        one(FieldFactor{Field: "n", Factor: math.NaN()}),
+		"FieldFactor.Missing: must lie in 0 to 1e+30, not -2":        one(FieldFactor{Field: "n", Missing: -2}),
+		"Decay.Scale: is missing":                                    one(Decay{Field: "n", Origin: 1}),
+		"Decay.Scale: must be above 0, not 0":                        one(Decay{Field: "n", Origin: 1, Scale: 0}),
+		"Decay.Scale: \"long\" is no duration":                       one(Decay{Field: "at", Scale: "long"}),
+		"Decay.Decay: must lie between 0 and 1, not 1":               one(Decay{Field: "n", Origin: 1, Scale: 1, Decay: 1}),
+		"Decay.Offset: must not be below 0, as -1 is":                one(Decay{Field: "n", Origin: 1, Scale: 1, Offset: -1}),
+		"Decay.Offset: is 1, and Scale 1d: both must be durations":   one(Decay{Field: "at", Scale: "1d", Offset: 1}),
+		"Decay.Scale: must be a duration if Origin is a time":        one(Decay{Field: "at", Origin: functionNow, Scale: 5}),
+		"Decay.Origin: true is no number, no time and no place":      one(Decay{Field: "n", Origin: true, Scale: 5}),
+		"Decay.Origin: latitude 91 is not within -90 to 90":          one(Decay{Field: "place", Origin: Point{Lat: 91, Lon: 0}, Scale: 5}),
+		"Decay.Scale: must be a number of metres if Origin":          one(Decay{Field: "place", Origin: Point{Lat: 1, Lon: 0}, Scale: "5d"}),
+		"index:Decay.Scale: must be a number of metres for":          one(Decay{Field: "place", Origin: "1,0", Scale: "5d"}),
+		"index:Decay.Origin: field \"place\": ":                      one(Decay{Field: "place", Origin: 5, Scale: 5}),
+		"index:Decay.Origin: field \"n\": ":                          one(Decay{Field: "n", Origin: Point{Lat: 1, Lon: 0}, Scale: 5}),
+		"index:Decay.Origin: is missing, and field \"place\"":        one(Decay{Field: "place", Scale: 5}),
+		"index:FieldFactor.Field: field \"place\" has places, not n": one(FieldFactor{Field: "place"}),
 		"Decay.TimeZone": one(Decay{Field: "at", Scale: "1d", TimeZone: "Mars/Base"}),
 		"Boost.By":       one(Fixed{Filter: Boost{All{}, -1}}),
 		"index:FieldFactor.Field: field \"at\" has times, not numbers; Decay": one(FieldFactor{Field: "at"}),

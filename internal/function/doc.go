@@ -10,7 +10,8 @@
 //
 // The bound of a tile follows from the least and the greatest key of its values, without their bytes. Every
 // step of a function is monotone in the value, or in its distance from an origin, so the value at an end of
-// the interval bounds it. Exponentials and logarithms are monotone only up to their last bit. Bounds are one
+// the interval bounds it. For places it is the nearest point of the smallest cell that has both keys
+// (geo.Origin.Between). Exponentials and logarithms are monotone only up to their last bit. Bounds are one
 // fraction higher for that reason, which is 1<<20 times more than such an error.
 //
 // Arithmetic is float64. Products are converted before they are added, so that no compiler fuses the two.

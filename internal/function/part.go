@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // A Kind is a kind of Part.
@@ -49,7 +50,8 @@ type Part struct {
 	// Of a Decay: the value is 1 up to a distance of Offset from Origin, and AtScale at Scale more.
 	// Documents without a value have 1.
 	Shape                  Shape
-	Origin                 columns.Value // a number or an instant, whose distances are nanoseconds
+	Origin                 columns.Value // a number; an instant, with distances in nanoseconds; or of kind Place
+	Place                  geo.Origin    // instead of the Key of a place: the point itself, with distances in metres
 	Scale, Offset, AtScale float64
 
 	Seed uint64 // of Random

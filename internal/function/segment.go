@@ -352,6 +352,10 @@ func (s *source) distanceTo(least, greatest uint64) float64 {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return 0
 	}
+	if s.part.Origin.Kind == columns.Place {
+		near, _ := s.part.Place.Between(least, greatest)
+		return near
+	}
 	if s.below(least) && !s.below(greatest) {
 		return 0
 	}
@@ -366,20 +370,22 @@ func (s *source) below(key uint64) bool {
 
 // distance is how far a key is from the origin; NaN for a value of another type.
 func (s *source) distance(key uint64) float64 {
-	o, kind := s.part.Origin, s.Column.Kind()
-	if o.Kind == columns.Time {
-		if kind != columns.Time {
-			return math.NaN()
-		}
-		return float64(max(key, o.Key) - min(key, o.Key))
-	}
-	if kind == columns.Time {
-		return math.NaN()
-	}
-	return math.Abs(numberOf(kind, key) - numberOf(o.Kind, o.Key))
+	return s.part.distance(columns.Value{Kind: s.Column.Kind(), Key: key})
 }
 
-// numberOf returns the number of a key; NaN for that of an instant.
+// distance is how far a value is from the origin of a Decay; NaN for one of another type.
+func (p *Part) distance(v columns.Value) float64 {
+	o := p.Origin
+	switch {
+	case o.Kind == columns.Place && v.Kind == columns.Place:
+		return p.Place.ToKey(v.Key)
+	case o.Kind == columns.Time && v.Kind == columns.Time:
+		return float64(max(v.Key, o.Key) - min(v.Key, o.Key))
+	}
+	return math.Abs(numberOf(v.Kind, v.Key) - numberOf(o.Kind, o.Key)) // NaN unless both are numbers
+}
+
+// numberOf returns the number of a key; NaN for that of an instant or a place.
 func numberOf(kind columns.Kind, key uint64) float64 {
 	switch kind {
 	case columns.Int:
@@ -423,17 +429,10 @@ func (s *source) ofKey(key uint64) (float64, error) {
 		return s.part.decay(s.distance(key)), nil
 	}
 	v, err := termOf(s.Column, key)
-	if err != nil || v.Kind == columns.Terms {
+	if err != nil {
 		return 0, err
 	}
-	o := s.part.Origin
-	switch {
-	case o.Kind == columns.Time && v.Kind == columns.Time:
-		return s.part.decay(float64(max(v.Key, o.Key) - min(v.Key, o.Key))), nil
-	case o.Kind == columns.Time || v.Kind == columns.Time:
-		return 0, nil
-	}
-	return s.part.decay(math.Abs(numberOf(v.Kind, v.Key) - numberOf(o.Kind, o.Key))), nil
+	return s.part.decay(s.part.distance(v)), nil
 }
 
 // value returns the value of a document, without Weight.

@@ -57,18 +57,26 @@ func (rw *Rewriter) CheckColumn(part, field string) error {
 // RangeBound returns a bound of a range of a field's column, for Range.From and Range.To alike: see
 // riffle.Range. With up, the last instant of what a text says is meant.
 func (rw *Rewriter) RangeBound(part, field string, x any, timeZone string, up bool) (columns.Value, error) {
-	zone, err := datemath.Zone(timeZone)
+	v, err := rw.boundValue(part, field, x, timeZone, up)
 	if err != nil {
-		return columns.Value{}, Errorf(part, "%w", err)
-	}
-	v, err := valueOf(field, x)
-	if err != nil {
-		return columns.Value{}, Errorf(part, "field %q: %#v is not a value", field, x)
-	}
-	if v, err = rw.rangeBound(field, v, zone, up); err != nil {
-		return columns.Value{}, Errorf(part, "field %q: %w", field, err)
+		return columns.Value{}, err
 	}
 	return v.Column(), nil
+}
+
+// boundValue is RangeBound before the column, which rounds places.
+func (rw *Rewriter) boundValue(part, field string, x any, timeZone string, up bool) (v document.Value, err error) {
+	zone, err := datemath.Zone(timeZone)
+	if err != nil {
+		return v, Errorf(part, "%w", err)
+	}
+	if v, err = valueOf(field, x); err != nil {
+		return v, Errorf(part, "field %q: %#v is not a value", field, x)
+	}
+	if v, err = rw.rangeBound(field, v, zone, up); err != nil {
+		return v, Errorf(part, "field %q: %w", field, err)
+	}
+	return v, nil
 }
 
 // FilterSet returns the documents of a segment that pass a filter, as a bitmap that must not be

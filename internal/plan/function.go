@@ -14,6 +14,7 @@ import (
 	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/function"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // Functions of columns change scores (riffle.FunctionScore). A clauseFunction has its query in must. The
@@ -118,6 +119,11 @@ func (p *FunctionPart) validateDecay() error {
 	if p.Origin == nil {
 		return nil
 	}
+	if at, ok := p.Origin.(geo.Point); ok {
+		if err := at.Check(); err != nil {
+			return Errorf(p.Name+".Origin", "%w", err)
+		}
+	}
 	v, err := valueOf(p.Field, p.Origin)
 	switch {
 	case err != nil:
@@ -125,7 +131,9 @@ func (p *FunctionPart) validateDecay() error {
 	case v.Kind == document.KindText:
 		return nil // the schema says what it means
 	case v.Type() == document.BoolField:
-		return Errorf(p.Name+".Origin", "%v is no number and no time", p.Origin)
+		return Errorf(p.Name+".Origin", "%v is no number, no time and no place", p.Origin)
+	case v.Type() == document.PlaceField && times:
+		return Errorf(p.Name+".Scale", "must be a number of metres if Origin is a place, not %v", p.Scale)
 	case (v.Type() == document.DateField) != times:
 		return Errorf(p.Name+".Scale", "must be a duration if Origin is a time, and else a number, not %v", p.Scale)
 	case v.Type() == document.NumberField && !finite(columnNumber(v)):
@@ -250,11 +258,11 @@ func (rw *Rewriter) resolve(p *FunctionPart) error {
 	switch {
 	case p.Kind == function.Random:
 		return nil
-	case slices.Contains(types.kinds, columns.Place):
-		return Errorf(part, "field %q has places, which are neither numbers nor times", p.Field)
+	case p.Kind == function.Factor && types.only(columns.Place):
+		return Errorf(part, "field %q has places, not numbers; Decay scores them", p.Field)
 	case p.Kind == function.Factor && types.only(columns.Time):
 		return Errorf(part, "field %q has times, not numbers; Decay scores them", p.Field)
-	case types.only(columns.Terms) && !types.numbers:
+	case types.only(columns.Terms) && !types.numbers && (p.Kind == function.Factor || !types.times && !types.places):
 		return Errorf(part, "field %q has keywords, not numbers", p.Field)
 	case p.Kind == function.Factor:
 		return nil
@@ -266,21 +274,27 @@ func (rw *Rewriter) resolve(p *FunctionPart) error {
 		}
 		origin = "now"
 	}
-	v, err := rw.RangeBound(p.Name+".Origin", p.Field, origin, p.TimeZone, false)
+	given, err := rw.boundValue(p.Name+".Origin", p.Field, origin, p.TimeZone, false)
 	if err != nil {
 		return err
 	}
-	p.Part.Origin = v
+	v := given.Column()
+	if p.Part.Origin = v; v.Kind == columns.Place {
+		p.Place = geo.From(given.Point())
+	}
 	scale, times, _ := distanceOf(p.Scale)
 	offset, _, _ := distanceOf(p.Offset)
-	switch isTime := v.Kind == columns.Time; {
+	switch isTime, isPlace := v.Kind == columns.Time, v.Kind == columns.Place; {
 	case v.Kind == columns.Terms || v.Kind == columns.Bool:
-		return Errorf(p.Name+".Origin", "%v is no number, and no time of the years 1678 to 2262", origin)
+		return Errorf(p.Name+".Origin", "%v is no number, no place, and no time of the years 1678 to 2262", origin)
+	case isPlace && times:
+		return Errorf(p.Name+".Scale", "must be a number of metres for the places of field %q, not %v", p.Field, p.Scale)
 	case isTime && !times:
 		return Errorf(p.Name+".Scale", "must be a duration for the times of field %q, not %v", p.Field, p.Scale)
 	case !isTime && times:
 		return Errorf(p.Name+".Scale", "must be a number for the numbers of field %q, not %v", p.Field, p.Scale)
-	case isTime && !types.times && types.any || !isTime && types.only(columns.Time):
+	case types.any && (isTime && !types.times || isPlace && !types.places),
+		!isTime && types.only(columns.Time), !isPlace && types.only(columns.Place):
 		return Errorf(p.Name+".Origin", "%v is no value of the type that field %q has", origin, p.Field)
 	}
 	p.Part.Scale, p.Part.Offset = scale, offset
@@ -289,8 +303,8 @@ func (rw *Rewriter) resolve(p *FunctionPart) error {
 
 // columnTypes are the types of the values in the columns of a field.
 type columnTypes struct {
-	kinds               []columns.Kind
-	any, times, numbers bool
+	kinds                       []columns.Kind
+	any, times, numbers, places bool
 }
 
 // only reports whether there are values, and all columns have one kind.
@@ -302,7 +316,7 @@ func (t *columnTypes) only(kind columns.Kind) bool {
 func (rw *Rewriter) columnTypes(field string) (t columnTypes, err error) {
 	f, declared := rw.iv.Schema.Fields[field]
 	if declared {
-		t.times, t.numbers = f.Type == document.DateField, f.Type == document.NumberField
+		t.times, t.numbers, t.places = f.Type == document.DateField, f.Type == document.NumberField, f.Type == document.PlaceField
 	}
 	for i := range rw.index.Segments() {
 		c, err := rw.index.Column(i, field)
@@ -316,6 +330,7 @@ func (rw *Rewriter) columnTypes(field string) (t columnTypes, err error) {
 		t.kinds = append(t.kinds, c.Kind())
 		switch c.Kind() {
 		case columns.Place:
+			t.places = true
 		case columns.Time:
 			t.times = true
 		case columns.Terms:
@@ -325,6 +340,7 @@ func (rw *Rewriter) columnTypes(field string) (t columnTypes, err error) {
 			}{
 				{columns.OfFloat(math.Inf(-1)), columns.OfFloat(math.NaN()), &t.numbers},
 				{columns.Value{Kind: columns.Time}, columns.Value{Kind: columns.Time, Key: math.MaxUint64}, &t.times},
+				{columns.Value{Kind: columns.Place}, columns.Value{Kind: columns.Place, Key: math.MaxUint64}, &t.places},
 			} {
 				_, _, some, err := c.Keys(columns.Bound{Value: of.from}, columns.Bound{Value: of.to})
 				if err != nil {
@@ -356,7 +372,11 @@ func (p *FunctionPart) describe() string {
 	case function.Factor:
 		text = fmt.Sprintf("%s(%g × %s), missing %g", modifierNames[p.Modifier], p.Factor, p.Field, p.Missing)
 	case function.Decay:
-		text = fmt.Sprintf("%s(%s from %v, scale %v, offset %v, decay %g)", shapeNames[p.Shape], p.Field, p.Part.Origin.Any(), p.Scale, orZero(p.Offset), p.AtScale)
+		origin := p.Part.Origin.Any()
+		if p.Part.Origin.Kind == columns.Place {
+			origin = p.Place.Point
+		}
+		text = fmt.Sprintf("%s(%s from %v, scale %v, offset %v, decay %g)", shapeNames[p.Shape], p.Field, origin, p.Scale, orZero(p.Offset), p.AtScale)
 	case function.Random:
 		text = fmt.Sprintf("random(%d", p.Seed)
 		if p.Field != "" {
