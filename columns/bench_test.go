@@ -184,11 +184,17 @@ func BenchmarkSelect(b *testing.B) {
 
 // BenchmarkCount counts the values of a share of documents: 1,000 and 5 values, evenly distributed.
 func BenchmarkCount(b *testing.B) {
-	for _, values := range []uint64{5, 1000} {
-		for _, share := range []float64{0.01, 0.085, 0.5, 1} {
-			c := benchColumn(b, func(rng *rand.Rand, _ int) uint64 { return rng.Uint64N(values) }, one)
+	three := func(*rand.Rand, int) int { return 3 }
+	for _, of := range []struct {
+		values uint64
+		keys   func(*rand.Rand, int) int
+		name   string
+	}{{5, one, "5"}, {1000, one, "1000"}, {1000, three, "3x1000"}} {
+		values := of.values
+		for _, share := range []float64{0.001, 0.01, 0.085, 0.5, 1} {
+			c := benchColumn(b, func(rng *rand.Rand, _ int) uint64 { return rng.Uint64N(values) }, of.keys)
 			sets, docs := sets(c, share)
-			eachBench(b, fmt.Sprintf("values=%d/share=%v", values, share), func(b *testing.B) {
+			eachBench(b, fmt.Sprintf("values=%s/share=%v", of.name, share), func(b *testing.B) {
 				counts := make([]uint32, values)
 				for b.Loop() {
 					for tile := range sets {

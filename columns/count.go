@@ -112,16 +112,34 @@ func (d *decoder) count(set *[64]uint64, base uint64, counts []uint32) {
 		counts[d.t.least-base] += uint32(len(d.docs))
 		return
 	}
-	d.decode()
+	t := d.t
+	if t.dense(len(d.docs) * int(t.values) / int(t.docs)) {
+		d.decode()
+		for _, doc := range d.docs {
+			from, end := d.valuesOf(d.rank(int(doc)))
+			countKeys(d.keys[from:end], base, counts)
+		}
+		return
+	}
+	var room [8]uint64
 	for _, doc := range d.docs {
+		keys := room[:0]
 		from, end := d.valuesOf(d.rank(int(doc)))
-		before := d.keys[from]
-		counts[before-base]++
-		for _, k := range d.keys[from+1 : end] {
-			if k != before {
-				counts[k-base]++
-				before = k
-			}
+		for ; from < end; from++ {
+			keys = append(keys, t.key(d.b, d.l, from))
+		}
+		countKeys(keys, base, counts)
+	}
+}
+
+// countKeys counts each different key of a document once.
+func countKeys(keys []uint64, base uint64, counts []uint32) {
+	before := keys[0]
+	counts[before-base]++
+	for _, k := range keys[1:] {
+		if k != before {
+			counts[k-base]++
+			before = k
 		}
 	}
 }

@@ -15,7 +15,8 @@ type decoder struct {
 	// Unless simple:
 	has   [tileWords]uint64
 	ranks [tileWords]uint16 // for each word, the documents with a value before it
-	ends  []uint32          // if some document has several values: for each with a value, where they end
+	every int               // values of each document that has one, or 0 if that differs
+	ends  []uint32          // if every is 0: for each document with a value, where they end
 
 	keys    []uint64 // of all values, after decode
 	decoded bool
@@ -36,7 +37,10 @@ func (c *Column) decoder(t *tile) (*decoder, error) {
 	d := decoders.Get().(*decoder)
 	d.t, d.b, d.l, d.decoded = t, b, t.layout(), false
 	d.simple = t.simple()
-	d.ends = d.ends[:0]
+	d.every = 0
+	if t.single() || t.regular {
+		d.every = int(t.values) / int(t.docs)
+	}
 	if d.simple {
 		return d, nil
 	}
@@ -46,7 +50,7 @@ func (c *Column) decoder(t *tile) (*decoder, error) {
 		d.ranks[i] = uint16(n)
 		n += bits.OnesCount64(w)
 	}
-	if !t.single() {
+	if d.every == 0 {
 		d.readEnds()
 	}
 	return d, nil
@@ -62,13 +66,6 @@ func (d *decoder) readEnds() {
 		d.ends = make([]uint32, TileDocs)
 	}
 	d.ends = d.ends[:d.t.docs]
-	if d.t.regular {
-		every := d.t.values / uint32(d.t.docs)
-		for i := range d.ends {
-			d.ends[i] = uint32(i+1) * every
-		}
-		return
-	}
 	ends := d.t.endsOf(d.b, d.l)
 	n := 0
 	for i := range ends.words() {
@@ -127,8 +124,8 @@ func (d *decoder) ranksOf(docs []uint16) []uint16 {
 
 // valuesOf returns which values are those of a document, by its rank.
 func (d *decoder) valuesOf(rank int) (from, end int) {
-	if len(d.ends) == 0 {
-		return rank, rank + 1
+	if d.every > 0 {
+		return rank * d.every, (rank + 1) * d.every
 	}
 	if rank > 0 {
 		from = int(d.ends[rank-1])

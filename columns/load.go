@@ -25,13 +25,8 @@ func (c *Column) Load(tile int, pick Pick, dst *[TileDocs]uint64, have *[64]uint
 		defer d.release()
 		*have = d.has
 		d.decode()
-		from := uint32(0)
-		for i, end := range d.ends {
-			if pick == Greatest {
-				from = end - 1
-			}
-			dst[i&(TileDocs-1)] = d.keys[from]
-			from = end
+		for rank := range int(t.docs) {
+			dst[rank&(TileDocs-1)] = d.keys[d.place(rank, pick)]
 		}
 	}
 	if t.presence != everyone {
