@@ -41,7 +41,7 @@ func TestImports(t *testing.T) {
 		"internal/language":    {},
 		"internal/document":    {"analysis", "columns", "internal/corrupt", "internal/format", "internal/geo", "segment"},
 		"internal/format":      {"internal/corrupt"},
-		"internal/function":    {"columns"},
+		"internal/function":    {"columns", "internal/geo"},
 		"internal/formats":     {"internal/format", "internal/hook"},
 		"internal/geo":         {},
 		"internal/cache":       {"blockmax", "columns", "postings", "segment"},
