@@ -33,7 +33,7 @@ type FunctionPart struct {
 	Filter *Clause // documents to which it applies; nil for all
 
 	// Of a Decay: how a caller gave them.
-	Origin        any // nil for now
+	Origin        any // nil: the time of the search
 	TimeZone      string
 	Scale, Offset any // a number, a time.Duration, or its text
 }
