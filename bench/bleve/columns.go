@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
@@ -31,27 +30,6 @@ func mapColumns(doc *mapping.DocumentMapping, columns []protocol.Column) {
 		f.Store, f.IncludeTermVectors, f.IncludeInAll, f.DocValues = false, false, false, true
 		doc.AddFieldMappingsAt(c.Name, f)
 	}
-}
-
-// row is the document of a line.
-func row(columns []protocol.Column, line string) (map[string]any, error) {
-	doc := make(map[string]any, len(columns))
-	err := protocol.Values(columns, line, func(c protocol.Column, value string) (err error) {
-		switch c.Kind {
-		case "time":
-			var ns int64
-			ns, err = strconv.ParseInt(value, 10, 64)
-			doc[c.Name] = time.Unix(0, ns).UTC()
-		case "int":
-			doc[c.Name], err = strconv.ParseFloat(value, 64) // bleve's only numbers
-		case "keywords":
-			doc[c.Name] = strings.Split(value, "|")
-		default:
-			doc[c.Name] = value
-		}
-		return err
-	})
-	return doc, err
 }
 
 func (e *engine) between(q protocol.ColumnQuery) query.Query {

@@ -67,7 +67,7 @@ func (e *engine) Build(docs, dir string, options map[string]string) (int, error)
 	n, err := protocol.ReadLines(docs, func(n int, line []byte) error {
 		doc := document(n, string(line), options["tags"] != "")
 		if e.columns != nil {
-			if doc, err = row(e.columns, string(line)); err != nil {
+			if doc, err = protocol.Row(e.columns, string(line)); err != nil {
 				return err
 			}
 		}

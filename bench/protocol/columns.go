@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Column is one column of rows: documents with columns. An index has rows when the build option "columns" and the same option of
@@ -63,6 +64,27 @@ func Values(columns []Column, line string, fn func(c Column, value string) error
 		line = rest
 	}
 	return nil
+}
+
+// Row is the document of a line: times in UTC, int64, strings, and slices of keywords, by column.
+func Row(columns []Column, line string) (map[string]any, error) {
+	doc := make(map[string]any, len(columns))
+	err := Values(columns, line, func(c Column, value string) (err error) {
+		switch c.Kind {
+		case "time":
+			var ns int64
+			ns, err = strconv.ParseInt(value, 10, 64)
+			doc[c.Name] = time.Unix(0, ns).UTC()
+		case "int":
+			doc[c.Name], err = strconv.ParseInt(value, 10, 64)
+		case "keywords":
+			doc[c.Name] = strings.Split(value, "|")
+		default:
+			doc[c.Name] = value
+		}
+		return err
+	})
+	return doc, err
 }
 
 // AllDocuments is the word of a query over all documents.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -31,27 +30,6 @@ func columnFields(schema *riffle.Schema, spec string) ([]protocol.Column, error)
 		}
 	}
 	return columns, err
-}
-
-// row is the document of a line.
-func row(columns []protocol.Column, line string) (map[string]any, error) {
-	doc := make(map[string]any, len(columns))
-	err := protocol.Values(columns, line, func(c protocol.Column, value string) (err error) {
-		switch c.Kind {
-		case "time":
-			var ns int64
-			ns, err = strconv.ParseInt(value, 10, 64)
-			doc[c.Name] = time.Unix(0, ns).UTC()
-		case "int":
-			doc[c.Name], err = strconv.ParseInt(value, 10, 64)
-		case "keywords":
-			doc[c.Name] = strings.Split(value, "|")
-		default:
-			doc[c.Name] = value
-		}
-		return err
-	})
-	return doc, err
 }
 
 // bound is a number of a query as the value of a column.

@@ -105,7 +105,7 @@ func documents(path string, options map[string]string, columns []protocol.Column
 			var value any = doc
 			if columns != nil {
 				var err error
-				if value, err = row(columns, doc.Text); err != nil {
+				if value, err = protocol.Row(columns, doc.Text); err != nil {
 					return err
 				}
 			}
