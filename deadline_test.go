@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -43,14 +44,20 @@ func TestDeadline(t *testing.T) {
 // TestFailLate: a search that is over before it begins fails, alone and in a batch, and the listener
 // hears of it.
 func TestFailLate(t *testing.T) {
-	var heard error
-	ix := newIndex(t, &Options{Listener: &Listener{Searched: func(ev SearchEvent) { heard = ev.Err }}})
+	var late, others atomic.Int64 // searches that failed late, and others; those of a batch may end at once
+	ix := newIndex(t, &Options{Listener: &Listener{Searched: func(ev SearchEvent) {
+		if errors.Is(ev.Err, ErrLate) {
+			late.Add(1)
+		} else {
+			others.Add(1)
+		}
+	}}})
 	ix.fillWords(100)
 	o := &SearchOptions{Deadline: 1, FailLate: true}
 	q := Match{Field: "t", Text: "w1 w2"}
 	_, err := ix.Search(t.Context(), q, o)
-	if !errors.Is(err, ErrLate) || !errors.Is(heard, ErrLate) {
-		t.Errorf("%v; the listener: %v", err, heard)
+	if !errors.Is(err, ErrLate) || late.Load() != 1 || others.Load() != 0 {
+		t.Errorf("%v; the listener: %d late, %d not", err, late.Load(), others.Load())
 	}
 	if _, err := ix.SearchBatch(t.Context(), []Query{q, q}, o); !errors.Is(err, ErrLate) {
 		t.Errorf("of a batch: %v", err)
