@@ -108,6 +108,21 @@ func gather32(dst []uint32, b []byte, places []uint16, width int) {
 	gather32Portable(dst[16*steps:], b, places[16*steps:], width)
 }
 
+// stepsOf replaces keys by their steps, of a grid with a table that is not coarse, counted from a first one.
+func stepsOf(keys []uint64, g *Grid, first uint64) {
+	steps := len(keys) / 8
+	switch {
+	case steps == 0 || !useAVX2 && !useAVX512:
+		stepsPortable(keys, g, first)
+		return
+	case useAVX512:
+		stepsAVX512(unsafe.SliceData(keys), steps, &g.table, first)
+	default:
+		stepsAVX2(unsafe.SliceData(keys), steps, &g.table, first)
+	}
+	stepsPortable(keys[8*steps:], g, first)
+}
+
 // sum32 adds numbers to none.
 func sum32(numbers []uint32) (s sums32) {
 	steps := len(numbers) / 8
@@ -185,6 +200,12 @@ func gather32AVX512(dst *uint32, b *byte, places *uint16, steps, width int)
 
 //go:noescape
 func gather32AVX2(dst *uint32, b *byte, places *uint16, steps, width int)
+
+//go:noescape
+func stepsAVX512(keys *uint64, steps int, table *gridTable, first uint64)
+
+//go:noescape
+func stepsAVX2(keys *uint64, steps int, table *gridTable, first uint64)
 
 // sumAVX2 writes a whole sums32.
 //

@@ -3741,6 +3741,131 @@ step:
 	VZEROUPPER
 	RET
 
+// func stepsAVX512(keys *uint64, steps int, table *uint64, first uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·stepsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         keys+0(FP), AX
+	MOVQ         steps+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VPBROADCASTQ 8(DX), Z0
+	VPBROADCASTQ 16(DX), Z1
+	VPBROADCASTQ 24(DX), Z2
+	VPBROADCASTQ 32(DX), Z3
+	VPBROADCASTQ 40(DX), Z4
+	VPBROADCASTQ 48(DX), Z5
+	VPBROADCASTQ 56(DX), Z6
+	VPBROADCASTQ 64(DX), Z7
+	VPBROADCASTQ 72(DX), Z8
+	MOVQ         first+24(FP), BX
+	VPBROADCASTQ BX, Z9
+	VPSUBQ       Z5, Z6, Z6
+	MOVQ         (DX), DX
+
+step:
+	VMOVDQU64  (AX), Z10
+	VPCMPUQ    $0x05, Z0, Z10, K1
+	KNOTB      K1, K2
+	VPMAXUQ    Z1, Z10, Z10
+	VPMINUQ    Z4, Z10, Z10
+	VPMAXUQ    Z2, Z10, K1, Z10
+	VPMINUQ    Z3, Z10, K2, Z10
+	VPADDQ     Z5, Z10, Z10
+	VPADDQ     Z6, Z10, K1, Z10
+	VPSRLVQ    Z8, Z10, Z11
+	VPANDQ     Z7, Z10, Z10
+	KXNORB     K3, K3, K3
+	VPXORQ     Z12, Z12, Z12
+	VPGATHERQQ (DX)(Z11*8), K3, Z12
+	VPADDQ     Z12, Z10, Z10
+	VPSRLVQ    Z8, Z10, Z10
+	VPADDQ     Z9, Z10, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        step
+	VZEROUPPER
+	RET
+
+// func stepsAVX2(keys *uint64, steps int, table *uint64, first uint64)
+// Requires: AVX, AVX2
+TEXT ·stepsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         keys+0(FP), AX
+	MOVQ         steps+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VPCMPEQQ     Y0, Y0, Y0
+	VPSLLQ       $0x3f, Y0, Y0
+	VPBROADCASTQ 8(DX), Y1
+	VPXOR        Y0, Y1, Y1
+	VPBROADCASTQ 64(DX), Y2
+	VPBROADCASTQ 72(DX), Y3
+	MOVQ         first+24(FP), BX
+	VMOVQ        BX, X4
+	VPBROADCASTQ X4, Y4
+	MOVQ         (DX), BX
+
+step:
+	VPXOR        (AX), Y0, Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPBROADCASTQ 16(DX), Y8
+	VPBROADCASTQ 24(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y7, Y7
+	VPCMPGTQ     Y5, Y7, Y8
+	VPBLENDVB    Y8, Y7, Y5, Y5
+	VPBROADCASTQ 32(DX), Y8
+	VPBROADCASTQ 40(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y7, Y7
+	VPCMPGTQ     Y7, Y5, Y8
+	VPBLENDVB    Y8, Y7, Y5, Y5
+	VPBROADCASTQ 48(DX), Y8
+	VPBROADCASTQ 56(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y5, Y5
+	VPADDQ       Y7, Y5, Y5
+	VPSRLVQ      Y3, Y5, Y6
+	VPAND        Y2, Y5, Y5
+	VPCMPEQQ     Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPGATHERQQ   Y8, (BX)(Y6*8), Y7
+	VPADDQ       Y7, Y5, Y5
+	VPSRLVQ      Y3, Y5, Y5
+	VPADDQ       Y4, Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPXOR        32(AX), Y0, Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPBROADCASTQ 16(DX), Y8
+	VPBROADCASTQ 24(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y7, Y7
+	VPCMPGTQ     Y5, Y7, Y8
+	VPBLENDVB    Y8, Y7, Y5, Y5
+	VPBROADCASTQ 32(DX), Y8
+	VPBROADCASTQ 40(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y7, Y7
+	VPCMPGTQ     Y7, Y5, Y8
+	VPBLENDVB    Y8, Y7, Y5, Y5
+	VPBROADCASTQ 48(DX), Y8
+	VPBROADCASTQ 56(DX), Y7
+	VPBLENDVB    Y6, Y8, Y7, Y7
+	VPXOR        Y0, Y5, Y5
+	VPADDQ       Y7, Y5, Y5
+	VPSRLVQ      Y3, Y5, Y6
+	VPAND        Y2, Y5, Y5
+	VPCMPEQQ     Y8, Y8, Y8
+	VPXOR        Y7, Y7, Y7
+	VPGATHERQQ   Y8, (BX)(Y6*8), Y7
+	VPADDQ       Y7, Y5, Y5
+	VPSRLVQ      Y3, Y5, Y5
+	VPADDQ       Y4, Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         $0x40, AX
+	DECQ         CX
+	JNZ          step
+	VZEROUPPER
+	RET
+
 // func sumAVX2(into *uint64, numbers *uint32, steps int)
 // Requires: AVX, AVX2
 TEXT ·sumAVX2(SB), NOSPLIT, $0-24

@@ -20,6 +20,8 @@ func gather32(dst []uint32, b []byte, places []uint16, width int) {
 	gather32Portable(dst[:len(places)], b, places, width)
 }
 
+func stepsOf(keys []uint64, g *Grid, first uint64) { stepsPortable(keys, g, first) }
+
 func sum32(numbers []uint32) (s sums32) {
 	s.least = noLeast
 	s.sum32Portable(numbers)

@@ -19,6 +19,8 @@ func main() {
 	gatherAVX2()
 	gather32AVX512()
 	gather32AVX2()
+	stepsAVX512()
+	stepsAVX2()
 	sumAVX2()
 	depositBMI2()
 	anyBMI2()

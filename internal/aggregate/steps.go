@@ -3,9 +3,7 @@ package aggregate
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -29,7 +27,7 @@ type scale interface {
 }
 
 // Steps are how the values of a field fall on a scale. If there are few steps, all of them are
-// listed, and keys of columns are compared with their bounds. Then the key of a bucket is its place
+// listed, and a grid of their bounds finds those of keys. Then the key of a bucket is its place
 // in the list, else the step itself.
 type steps struct {
 	scale    scale
@@ -98,16 +96,9 @@ func (s *steps) span() uint64 { return uint64(len(s.listed)) }
 
 // segmentSteps are the steps of the keys of a segment.
 type segmentSteps struct {
-	from   uint32   // place of the first step
-	bounds []uint64 // first keys of the steps after it, and one above all keys
-	// cells has, for each cell of 1<<shift keys from low to high, the number of bounds up to its first.
-	// Only the keys around bounds have cells: those of small fractions are many.
-	cells     []uint32
-	shift     uint
-	low, high uint64
-	simple    bool // no cell has more than one bound behind its first key, and no key is the greatest of all
-
-	ofOrdinal []uint64 // of kind Terms: keys of buckets of lo..hi
+	from      uint64        // place of the first listed step
+	grid      *columns.Grid // of the listed steps from there on
+	ofOrdinal []uint64      // of kind Terms: keys of buckets of lo..hi
 }
 
 func (s *steps) openSegment(i int, kind columns.Kind) error {
@@ -137,13 +128,14 @@ func (s *steps) openSegment(i int, kind columns.Kind) error {
 	}
 	place, _ := slices.BinarySearch(s.listed, stepOf(m.lo))
 	last, _ := slices.BinarySearch(s.listed, stepOf(m.hi))
-	g.from = uint32(place)
+	g.from = uint64(place)
 	low := m.lo
+	bounds := make([]uint64, 0, last-place)
 	for _, step := range s.listed[place+1 : last+1] {
 		low = firstKey(stepOf, step, low, m.hi, s.scale.first(kind, step))
-		g.bounds = append(g.bounds, low)
+		bounds = append(bounds, low)
 	}
-	g.makeCells(m.hi)
+	g.grid = columns.NewGrid(bounds)
 	return nil
 }
 
@@ -187,35 +179,6 @@ func firstKey(stepOf func(uint64) int64, step int64, low, high, guess uint64) ui
 	return low
 }
 
-// cellsPerBound is how many cells there are for each bound, about.
-const cellsPerBound = 8
-
-func (g *segmentSteps) makeCells(hi uint64) {
-	if len(g.bounds) > 0 {
-		g.low, g.high = g.bounds[0]-1, g.bounds[len(g.bounds)-1]
-	}
-	most := uint64(max(64, cellsPerBound*len(g.bounds)))
-	g.shift = uint(max(0, bits.Len64(g.high-g.low)-bits.Len64(most)))
-	g.cells = make([]uint32, (g.high-g.low)>>g.shift+1)
-	g.simple = hi < math.MaxUint64
-	at, before := 0, 0
-	for i := range g.cells {
-		first := g.low + uint64(i)<<g.shift
-		for at < len(g.bounds) && g.bounds[at] <= first {
-			at++
-		}
-		if at-before > 1 {
-			g.simple = false
-		}
-		g.cells[i] = uint32(at)
-		before = at
-	}
-	if len(g.bounds)-before > 1 {
-		g.simple = false
-	}
-	g.bounds = append(g.bounds, math.MaxUint64)
-}
-
 // place returns the key of the bucket of a key in lo..hi.
 func (s *steps) place(segment int, kind columns.Kind, key uint64) (uint64, error) {
 	g, m := &s.segments[segment], &s.measure.segments[segment]
@@ -226,20 +189,19 @@ func (s *steps) place(segment int, kind columns.Kind, key uint64) (uint64, error
 		step, err := s.scale.StepOf(columns.Value{Kind: kind, Key: key})
 		return uint64(step), err
 	}
-	n := sort.Search(len(g.bounds)-1, func(i int) bool { return g.bounds[i] > key })
-	return uint64(g.from) + uint64(n), nil
+	return g.from + uint64(g.grid.Step(key)), nil
 }
 
 // keysOf returns the first and the last key of a listed step, of a kind other than Terms.
 func (s *steps) keysOf(segment int, place uint64) (lo, hi uint64) {
 	g, m := &s.segments[segment], &s.measure.segments[segment]
-	i := int(place) - int(g.from)
+	bounds, i := g.grid.Bounds(), int(place-g.from)
 	lo, hi = m.lo, m.hi
 	if i > 0 {
-		lo = g.bounds[i-1]
+		lo = bounds[i-1]
 	}
-	if i < len(g.bounds)-1 {
-		hi = g.bounds[i] - 1
+	if i < len(bounds) {
+		hi = bounds[i] - 1
 	}
 	return lo, hi
 }
@@ -247,7 +209,6 @@ func (s *steps) keysOf(segment int, place uint64) (lo, hi uint64) {
 // places replaces keys, all in lo..hi, by those of their buckets.
 func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 	g, m := &s.segments[segment], &s.measure.segments[segment]
-	low, high, shift, from := g.low, g.high, g.shift&63, uint64(g.from)
 	switch {
 	case kind == columns.Terms:
 		for i, k := range keys {
@@ -261,25 +222,8 @@ func (s *steps) places(segment int, kind columns.Kind, keys []uint64) error {
 			}
 			keys[i] = uint64(step)
 		}
-	case len(g.bounds) == 1:
-		for i := range keys {
-			keys[i] = from
-		}
-	case g.simple:
-		for i, k := range keys {
-			at := g.cells[(min(max(k, low), high)-low)>>shift]
-			_, below := bits.Sub64(k, g.bounds[at], 0)
-			keys[i] = from + uint64(at) + 1 - below
-		}
 	default:
-		last := uint32(len(g.bounds) - 1)
-		for i, k := range keys {
-			at := g.cells[(min(max(k, low), high)-low)>>shift]
-			for at < last && k >= g.bounds[at] {
-				at++
-			}
-			keys[i] = from + uint64(at)
-		}
+		g.grid.Steps(keys, g.from)
 	}
 	return nil
 }
