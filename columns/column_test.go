@@ -247,6 +247,7 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 		}
 		checkSum(t, c, tile, set, z.Least, want.Keys)
 		checkMark(t, c, tile, set, &z, want.Keys)
+		checkSteps(t, c, tile, set, want.Keys, rng)
 		if !narrow {
 			continue
 		}

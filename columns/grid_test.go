@@ -40,13 +40,13 @@ var gridShapes = map[string]func(rng *rand.Rand, n int) []uint64{
 }
 
 // randomGrid makes a grid of up to n bounds, above 0 and below the greatest key.
-func randomGrid(rng *rand.Rand, shape string, n int) *Grid {
+func randomGrid(rng *rand.Rand, c *Column, shape string, n int) *Grid {
 	bounds := gridShapes[shape](rng, n)
 	slices.Sort(bounds)
 	if rng.IntN(4) > 0 {
 		bounds = slices.Compact(bounds)
 	}
-	return NewGrid(slices.DeleteFunc(bounds, func(b uint64) bool { return b == 0 }))
+	return NewGrid(c, slices.DeleteFunc(bounds, func(b uint64) bool { return b == 0 }))
 }
 
 // stepOf is the slow twin of a grid.
@@ -76,9 +76,10 @@ func TestGrid(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
 		modes := map[string]int{}
+		c := open(t, build(t, model{docs: [][]uint64{{0}, {math.MaxUint64}}, kind: Uint}))
 		for shape := range gridShapes {
 			for range 1000 {
-				g := randomGrid(rng, shape, rng.IntN(1+rng.IntN(200)))
+				g := randomGrid(rng, c, shape, rng.IntN(1+rng.IntN(200)))
 				switch {
 				case g.cells == nil:
 					modes["none"]++
@@ -104,4 +105,42 @@ func TestGrid(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkSteps compares counts of steps of a tile with those of each key. Steps are even, or begin anywhere.
+func checkSteps(t *testing.T, c *Column, tile int, set *[64]uint64, keys []uint64, rng *rand.Rand) {
+	t.Helper()
+	least, greatest := c.Bounds()
+	n := rng.IntN(1 + rng.IntN(600))
+	gap := max(1, (greatest-least)/uint64(n+1))
+	var bounds []uint64
+	for i := range n {
+		b := least + uint64(i+1)*gap
+		if n%4 == 0 && greatest > least {
+			b = least + 1 + rng.Uint64N(greatest-least)
+		}
+		if b <= greatest {
+			bounds = append(bounds, b)
+		}
+	}
+	slices.Sort(bounds)
+	g := NewGrid(c, bounds)
+	got, want := make([]uint32, n+1), make([]uint32, n+1)
+	ok, err := c.CountSteps(tile, set, g, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := c.d.tile(tile)
+	if few := (greatest-least)/c.Divisor() < 1<<32 && gap >= c.Divisor() && n%4 > 0; ok != (of == nil || of.hasNumbers() && (of.form == table || g.cells32 != nil || few)) {
+		t.Fatalf("tile %d: %v for %d steps", tile, ok, n+1)
+	}
+	if !ok {
+		return
+	}
+	for _, k := range keys {
+		want[g.Step(k)]++
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("tile %d: %d, want %d, of %d", tile, got, want, bounds)
+	}
 }

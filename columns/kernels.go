@@ -14,6 +14,7 @@ import (
 //	gatherKeys   keys of the packed quotients at some places
 //	gather32     packed numbers at some places, as 32 bits
 //	stepsOf      steps of keys
+//	stepsOf32    steps of packed numbers of 32 bits
 //	sum32        sums of numbers and of their squares
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents

@@ -123,6 +123,22 @@ func stepsOf(keys []uint64, g *Grid, first uint64) {
 	stepsPortable(keys[8*steps:], g, first)
 }
 
+// stepsOf32 replaces packed numbers by the steps of distance + scale times a number, in units of a grid with a table for
+// these, counted from a first one, modulo 1<<32.
+func stepsOf32(numbers []uint32, g *Grid, scale, distance, first uint32) {
+	steps := len(numbers) / 16
+	switch {
+	case steps == 0 || !useAVX2 && !useAVX512:
+		stepsPortable32(numbers, g, scale, distance, first)
+		return
+	case useAVX512:
+		steps32AVX512(unsafe.SliceData(numbers), steps, &g.table32, scale, distance, first)
+	default:
+		steps32AVX2(unsafe.SliceData(numbers), steps, &g.table32, scale, distance, first)
+	}
+	stepsPortable32(numbers[16*steps:], g, scale, distance, first)
+}
+
 // sum32 adds numbers to none.
 func sum32(numbers []uint32) (s sums32) {
 	steps := len(numbers) / 8
@@ -206,6 +222,12 @@ func stepsAVX512(keys *uint64, steps int, table *gridTable, first uint64)
 
 //go:noescape
 func stepsAVX2(keys *uint64, steps int, table *gridTable, first uint64)
+
+//go:noescape
+func steps32AVX512(numbers *uint32, steps int, table *gridTable32, scale, distance, first uint32)
+
+//go:noescape
+func steps32AVX2(numbers *uint32, steps int, table *gridTable32, scale, distance, first uint32)
 
 // sumAVX2 writes a whole sums32.
 //

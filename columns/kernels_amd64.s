@@ -3866,6 +3866,101 @@ step:
 	VZEROUPPER
 	RET
 
+// func steps32AVX512(numbers *uint32, steps int, table *uint32, scale uint32, distance uint32, first uint32)
+// Requires: AVX, AVX512F
+TEXT ·steps32AVX512(SB), NOSPLIT, $0-36
+	MOVQ         numbers+0(FP), AX
+	MOVQ         steps+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VPBROADCASTD 8(DX), Z0
+	VPBROADCASTD 12(DX), Z1
+	VPBROADCASTD 16(DX), Z2
+	VPBROADCASTD 20(DX), Z3
+	MOVL         scale+24(FP), BX
+	VPBROADCASTD BX, Z4
+	MOVL         distance+28(FP), BX
+	VPBROADCASTD BX, Z5
+	MOVL         first+32(FP), BX
+	VPBROADCASTD BX, Z6
+	MOVQ         (DX), DX
+
+step:
+	VPMULLD    (AX), Z4, Z7
+	VPADDD     Z5, Z7, Z7
+	VPMAXUD    Z0, Z7, Z7
+	VPSUBD     Z0, Z7, Z7
+	VPMINUD    Z1, Z7, Z7
+	VPSRLVD    Z3, Z7, Z8
+	VPANDD     Z2, Z7, Z7
+	KXNORW     K1, K1, K1
+	VPXORD     Z9, Z9, Z9
+	VPGATHERDD (DX)(Z8*4), K1, Z9
+	VPADDD     Z9, Z7, Z7
+	VPSRLVD    Z3, Z7, Z7
+	VPADDD     Z6, Z7, Z7
+	VMOVDQU32  Z7, (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        step
+	VZEROUPPER
+	RET
+
+// func steps32AVX2(numbers *uint32, steps int, table *uint32, scale uint32, distance uint32, first uint32)
+// Requires: AVX, AVX2
+TEXT ·steps32AVX2(SB), NOSPLIT, $0-36
+	MOVQ         numbers+0(FP), AX
+	MOVQ         steps+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VPBROADCASTD 8(DX), Y0
+	VPBROADCASTD 12(DX), Y1
+	VPBROADCASTD 16(DX), Y2
+	VPBROADCASTD 20(DX), Y3
+	MOVL         scale+24(FP), BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	MOVL         distance+28(FP), BX
+	VMOVD        BX, X5
+	VPBROADCASTD X5, Y5
+	MOVL         first+32(FP), BX
+	VMOVD        BX, X6
+	VPBROADCASTD X6, Y6
+	MOVQ         (DX), DX
+
+step:
+	VPMULLD    (AX), Y4, Y7
+	VPADDD     Y5, Y7, Y7
+	VPMAXUD    Y0, Y7, Y7
+	VPSUBD     Y0, Y7, Y7
+	VPMINUD    Y1, Y7, Y7
+	VPSRLVD    Y3, Y7, Y8
+	VPAND      Y2, Y7, Y7
+	VPCMPEQD   Y10, Y10, Y10
+	VPXOR      Y9, Y9, Y9
+	VPGATHERDD Y10, (DX)(Y8*4), Y9
+	VPADDD     Y9, Y7, Y7
+	VPSRLVD    Y3, Y7, Y7
+	VPADDD     Y6, Y7, Y7
+	VMOVDQU    Y7, (AX)
+	VPMULLD    32(AX), Y4, Y7
+	VPADDD     Y5, Y7, Y7
+	VPMAXUD    Y0, Y7, Y7
+	VPSUBD     Y0, Y7, Y7
+	VPMINUD    Y1, Y7, Y7
+	VPSRLVD    Y3, Y7, Y8
+	VPAND      Y2, Y7, Y7
+	VPCMPEQD   Y10, Y10, Y10
+	VPXOR      Y9, Y9, Y9
+	VPGATHERDD Y10, (DX)(Y8*4), Y9
+	VPADDD     Y9, Y7, Y7
+	VPSRLVD    Y3, Y7, Y7
+	VPADDD     Y6, Y7, Y7
+	VMOVDQU    Y7, 32(AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        step
+	VZEROUPPER
+	RET
+
 // func sumAVX2(into *uint64, numbers *uint32, steps int)
 // Requires: AVX, AVX2
 TEXT ·sumAVX2(SB), NOSPLIT, $0-24

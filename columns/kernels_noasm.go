@@ -22,6 +22,10 @@ func gather32(dst []uint32, b []byte, places []uint16, width int) {
 
 func stepsOf(keys []uint64, g *Grid, first uint64) { stepsPortable(keys, g, first) }
 
+func stepsOf32(numbers []uint32, g *Grid, scale, distance, first uint32) {
+	stepsPortable32(numbers, g, scale, distance, first)
+}
+
 func sum32(numbers []uint32) (s sums32) {
 	s.least = noLeast
 	s.sum32Portable(numbers)

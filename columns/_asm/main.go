@@ -21,6 +21,8 @@ func main() {
 	gather32AVX2()
 	stepsAVX512()
 	stepsAVX2()
+	steps32AVX512()
+	steps32AVX2()
 	sumAVX2()
 	depositBMI2()
 	anyBMI2()

@@ -121,3 +121,96 @@ func stepsAVX2() {
 	VZEROUPPER()
 	RET()
 }
+
+// Offsets of the fields of a gridTable32.
+const (
+	grid32Low   = 8
+	grid32Span  = 12
+	grid32Mask  = 16
+	grid32Shift = 20
+)
+
+// steps32AVX512 replaces packed numbers by their steps, 16 at a step.
+func steps32AVX512() {
+	TEXT("steps32AVX512", NOSPLIT, "func(numbers *uint32, steps int, table *uint32, scale, distance, first uint32)")
+	numbers, steps, table := pointer("numbers"), pointer("steps"), pointer("table")
+	every := func(offset int) reg.VecVirtual {
+		v := ZMM()
+		VPBROADCASTD(Mem{Base: table, Disp: offset}, v)
+		return v
+	}
+	given := func(name string) reg.VecVirtual {
+		v := ZMM()
+		VPBROADCASTD(Load(Param(name), GP32()), v)
+		return v
+	}
+	low, span, mask, shift := every(grid32Low), every(grid32Span), every(grid32Mask), every(grid32Shift)
+	scale, distance, first := given("scale"), given("distance"), given("first")
+	cells := GP64()
+	MOVQ(Mem{Base: table}, cells)
+	Label("step")
+	v, at, cell, all := ZMM(), ZMM(), ZMM(), K()
+	VPMULLD(Mem{Base: numbers}, scale, v)
+	VPADDD(distance, v, v)
+	VPMAXUD(low, v, v)
+	VPSUBD(low, v, v)
+	VPMINUD(span, v, v)
+	VPSRLVD(shift, v, at)
+	VPANDD(mask, v, v)
+	KXNORW(all, all, all)
+	VPXORD(cell, cell, cell)
+	VPGATHERDD(Mem{Base: cells, Index: at, Scale: 4}, all, cell)
+	VPADDD(cell, v, v)
+	VPSRLVD(shift, v, v)
+	VPADDD(first, v, v)
+	VMOVDQU32(v, Mem{Base: numbers})
+	ADDQ(Imm(64), numbers)
+	DECQ(steps)
+	JNZ(LabelRef("step"))
+	VZEROUPPER()
+	RET()
+}
+
+// steps32AVX2 does the same, eight at a time.
+func steps32AVX2() {
+	TEXT("steps32AVX2", NOSPLIT, "func(numbers *uint32, steps int, table *uint32, scale, distance, first uint32)")
+	numbers, steps, table := pointer("numbers"), pointer("steps"), pointer("table")
+	every := func(offset int) reg.VecVirtual {
+		v := YMM()
+		VPBROADCASTD(Mem{Base: table, Disp: offset}, v)
+		return v
+	}
+	given := func(name string) reg.VecVirtual {
+		v := YMM()
+		VMOVD(Load(Param(name), GP32()), v.AsX())
+		VPBROADCASTD(v.AsX(), v)
+		return v
+	}
+	low, span, mask, shift := every(grid32Low), every(grid32Span), every(grid32Mask), every(grid32Shift)
+	scale, distance, first := given("scale"), given("distance"), given("first")
+	cells := GP64()
+	MOVQ(Mem{Base: table}, cells)
+	Label("step")
+	for half := range 2 {
+		v, at, cell, all := YMM(), YMM(), YMM(), YMM()
+		VPMULLD(Mem{Base: numbers, Disp: 32 * half}, scale, v)
+		VPADDD(distance, v, v)
+		VPMAXUD(low, v, v)
+		VPSUBD(low, v, v)
+		VPMINUD(span, v, v)
+		VPSRLVD(shift, v, at)
+		VPAND(mask, v, v)
+		VPCMPEQD(all, all, all)
+		VPXOR(cell, cell, cell)
+		VPGATHERDD(all, Mem{Base: cells, Index: at, Scale: 4}, cell)
+		VPADDD(cell, v, v)
+		VPSRLVD(shift, v, v)
+		VPADDD(first, v, v)
+		VMOVDQU(v, Mem{Base: numbers, Disp: 32 * half})
+	}
+	ADDQ(Imm(64), numbers)
+	DECQ(steps)
+	JNZ(LabelRef("step"))
+	VZEROUPPER()
+	RET()
+}

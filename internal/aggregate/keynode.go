@@ -163,18 +163,25 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 		}
 	}
 	if n.steps != nil || len(n.subs) > 0 {
-		return n.bySets(in, zone, key, last)
+		if done, err := n.bySets(in, zone, key, last); done || err != nil || len(n.subs) > 0 {
+			return done, err
+		}
 	}
 	row := n.index.row(in.owner)
 	if row == nil {
 		return false, nil
 	}
-	lacking, err := n.lacking(in)
-	if err != nil {
+	if n.steps != nil {
+		done, err = n.steps.count(n.state.segment, n.column, in, row)
+	} else {
+		done, err = true, n.column.Count(in.tile, in.whole(), n.first, row)
+	}
+	if !done || err != nil {
 		return false, err
 	}
+	lacking, err := n.lacking(in)
 	n.miss(in.owner, lacking)
-	return true, n.column.Count(in.tile, in.whole(), n.first, row)
+	return true, err
 }
 
 // fewBuckets is how many buckets of a tile are made as sets: about the number of comparisons of all

@@ -75,7 +75,7 @@ func openSteps(f *field, sc scale, docs int64) (*steps, error) {
 	}
 	for i := range s.segments {
 		if s.measure.segments[i].some {
-			if err := s.openSegment(i, f.columns[i].Kind()); err != nil {
+			if err := s.openSegment(i, f.columns[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -101,7 +101,8 @@ type segmentSteps struct {
 	ofOrdinal []uint64      // of kind Terms: keys of buckets of lo..hi
 }
 
-func (s *steps) openSegment(i int, kind columns.Kind) error {
+func (s *steps) openSegment(i int, c *columns.Column) error {
+	kind := c.Kind()
 	g, m := &s.segments[i], &s.measure.segments[i]
 	if kind == columns.Terms {
 		g.ofOrdinal = make([]uint64, len(m.ofValues))
@@ -135,7 +136,7 @@ func (s *steps) openSegment(i int, kind columns.Kind) error {
 		low = firstKey(stepOf, step, low, m.hi, s.scale.first(kind, step))
 		bounds = append(bounds, low)
 	}
-	g.grid = columns.NewGrid(bounds)
+	g.grid = columns.NewGrid(c, bounds)
 	return nil
 }
 
@@ -204,6 +205,16 @@ func (s *steps) keysOf(segment int, place uint64) (lo, hi uint64) {
 		hi = bounds[i] - 1
 	}
 	return lo, hi
+}
+
+// count adds the documents of a set to a row by the steps of their keys, all in lo..hi. done is false if that takes
+// looking at each.
+func (s *steps) count(segment int, c *columns.Column, in *input, row []uint32) (done bool, err error) {
+	g := &s.segments[segment]
+	if g.grid == nil {
+		return false, nil
+	}
+	return c.CountSteps(in.tile, in.whole(), g.grid, row[g.from:])
 }
 
 // places replaces keys, all in lo..hi, by those of their buckets.
