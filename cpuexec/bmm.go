@@ -32,8 +32,19 @@ func (r *run) bmm() error {
 	if r.ledByFew(lists, false) {
 		return r.leadByFew(lists, false)
 	}
+	if len(lists) == 1 && lists[0].list.Blocks() <= fewBlocks && r.share.claim == nil && isSparse(lists[0].list, r.at.seg.Docs) {
+		r.tiled.active = append(r.tiled.active[:0], lists...)
+		if err := r.andBlocks(r.tiled.active); err != nil {
+			return err
+		}
+		return r.refine()
+	}
 	return r.union(lists)
 }
+
+// fewBlocks is the most blocks of a sparse list that are read in order. To find the best of its tiles
+// first takes longer: about 50 ns for each tile with a posting, where a block takes 150.
+const fewBlocks = 16
 
 // union is bmm for any lists and branches.
 func (r *run) union(lists []*tileCursor) error {

@@ -90,6 +90,11 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 			return n, r.query.ctx.Err()
 		}
 	}
+	if set := onlySet(tree); set != nil {
+		if n, ok := r.sets.countSets(r.query.plan, set.Number); ok {
+			return n, r.query.ctx.Err()
+		}
+	}
 	// Bitmaps are far faster than claiming tiles, so flat plans go by ranges.
 	err = r.pass(segmentPass{run: (*run).countSegment, byTiles: r.query.plan.Tree != nil, prunes: false}, tree)
 	return r.out.total, err
@@ -106,6 +111,26 @@ func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 			return 0, false
 		}
 		n += seg.Terms[t].List.Count
+	}
+	return n, true
+}
+
+// countSets counts the accepted documents of a set, if that does not come as tiles.
+func (m *setMaker) countSets(p *blockmax.Plan, number int) (n int, ok bool) {
+	for i := range p.Segments {
+		if p.Segments[i].Sets[number].Tiles != nil {
+			return 0, false
+		}
+	}
+	for i := range p.Segments {
+		seg := &p.Segments[i]
+		switch s := &seg.Sets[number]; {
+		case s.Empty():
+		case seg.Accept == nil:
+			n += s.Count
+		default:
+			n += m.count(s.Bits[:(seg.Docs+63)/64], span{0, seg.Docs}, seg.Accept)
+		}
 	}
 	return n, true
 }
@@ -199,4 +224,19 @@ func onlyLeaf(n *blockmax.Node) *blockmax.Node {
 		return onlyLeaf(&n.Should[0])
 	}
 	return nil
+}
+
+// onlySet returns the set that alone decides what matches the tree, or nil.
+func onlySet(n *blockmax.Node) *blockmax.Node {
+	for n.Proximity == nil && len(n.Must)+len(n.Filter) == 1 && len(n.Should)+len(n.Not) == 0 && n.MinShould <= 0 {
+		if len(n.Must) == 1 {
+			n = &n.Must[0]
+		} else {
+			n = &n.Filter[0]
+		}
+	}
+	if !n.Set {
+		return nil
+	}
+	return n
 }

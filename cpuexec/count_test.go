@@ -186,3 +186,46 @@ func TestCountReadsNoBlock(t *testing.T) {
 		t.Errorf("counted %d, %v, want %d", got, err, lists[0].Count)
 	}
 }
+
+// TestCountOfSets counts a set that alone decides what matches, over segments with it, with and without
+// deletions, and without it.
+func TestCountOfSets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	const docs = 70_000 // more than a sheet
+	random := func() (set []uint64) {
+		set = make([]uint64, (docs+63)/64)
+		for d := range docs {
+			set[d/64] |= uint64(rng.IntN(2)) << (d % 64)
+		}
+		return set
+	}
+	ones := func(set, of []uint64) (n int) {
+		for i := range set {
+			n += bits.OnesCount64(set[i] & of[i])
+		}
+		return n
+	}
+	a, b, accept := random(), random(), random()
+	p := &blockmax.Plan{K: 10, Segments: []blockmax.Segment{
+		{Docs: docs, Sets: []blockmax.Set{{}, {Bits: a, Count: ones(a, a)}}},
+		{Base: docs, Docs: docs, Sets: []blockmax.Set{{}, {}}, Accept: accept},
+		{Base: 2 * docs, Docs: docs, Sets: []blockmax.Set{{}, {Bits: b, Count: ones(b, b)}}, Accept: accept},
+	}}
+	set := blockmax.Node{Set: true, Number: 1}
+	want := ones(a, a) + ones(b, accept)
+	for name, tree := range map[string]*blockmax.Node{
+		"alone":    &set,
+		"constant": {Must: []blockmax.Node{set}, Constant: true, Score: 5},
+		"filter":   {Filter: []blockmax.Node{{Must: []blockmax.Node{set}}}},
+		"should":   {Should: []blockmax.Node{set}}, // not known at once
+	} {
+		p.Tree = tree
+		if got, err := (cpuexec.Parallel{}).Count(context.Background(), p); err != nil || got != want {
+			t.Errorf("%s: counted %d, %v, want %d", name, got, err, want)
+		}
+	}
+	p.Tree = &blockmax.Node{Must: []blockmax.Node{set}, Not: []blockmax.Node{{All: true}}}
+	if got, err := (cpuexec.Parallel{}).Count(context.Background(), p); err != nil || got != 0 {
+		t.Errorf("without all documents, counted %d, %v", got, err)
+	}
+}

@@ -40,6 +40,16 @@ func Flatten(doc any) ([]Value, error) {
 	return f.Values, err
 }
 
+// One returns the value of which Flatten makes a field of a document, and how many it makes: 1 for most.
+func One(name string, value any) (v Value, n int, err error) {
+	f := Flattener{}
+	f.addAny(name, value, 1)
+	if len(f.Values) > 0 {
+		v = f.Values[0]
+	}
+	return v, len(f.Values), f.Err
+}
+
 // Flatten appends the values of a document to Values, as the function Flatten returns them.
 func (f *Flattener) Flatten(doc any) error {
 	if stored, ok := doc.(Stored); ok {
@@ -152,6 +162,18 @@ func (f *Flattener) addAny(name string, v any, depth int) {
 		switch v := v.(type) {
 		case string:
 			f.Put(Text(name, v))
+			return
+		case int:
+			f.Put(Int(name, int64(v)))
+			return
+		case int64:
+			f.Put(Int(name, v))
+			return
+		case float64:
+			f.AddFloat(name, v)
+			return
+		case time.Time:
+			f.Put(Time(name, v))
 			return
 		case map[string]any:
 			f.addFields(name, v, depth)

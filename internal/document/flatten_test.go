@@ -172,3 +172,19 @@ func TestFlattenRefuses(t *testing.T) {
 		t.Errorf("as many values as are allowed: %v", err)
 	}
 }
+
+// TestOne compares with the field of a document.
+func TestOne(t *testing.T) {
+	at := time.Date(2024, 2, 29, 12, 0, 0, 5, time.UTC)
+	for _, value := range []any{
+		"x", 1, int8(-1), int64(math.MinInt64), uint64(math.MaxUint64), 2.5, float32(0.5), 0x1p63, true, json.Number("12"), at, &at,
+		[]byte("\xff"), []string{"x", "y"}, []int{}, nil, map[string]any{"i": 1}, map[string]int{"a": 1, "b": 2}, testName("n"), testID{1, 2},
+		math.NaN(), math.Inf(1), make(chan int), testFails{},
+	} {
+		want, wantErr := Flatten(map[string]any{"f": value})
+		got, n, err := One("f", value)
+		if n != len(want) || fmt.Sprint(err) != fmt.Sprint(wantErr) || n > 0 && printed([]Value{got}) != printed(want[:1]) {
+			t.Errorf("%#v:\n got %s of %d, %v\nwant %s, %v", value, printed([]Value{got}), n, err, printed(want), wantErr)
+		}
+	}
+}

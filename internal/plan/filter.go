@@ -30,7 +30,7 @@ func filterOf(filters, not []Clause) Clause {
 }
 
 // setText describes the documents that match a clause: see appendSet.
-func (c *Clause) setText() string { return string(c.appendSet(make([]byte, 0, 64))) }
+func (c *Clause) setText() string { return string(c.appendSet(make([]byte, 0, 128))) }
 
 // comeAgain counts a use of exclusions and reports whether they have come often enough to be cached.
 func comeAgain(x Index, not []Clause) bool {
@@ -466,6 +466,13 @@ func (c *Clause) appendSet(to []byte) []byte {
 		}
 	}
 	return to
+}
+
+// withLength puts the length of what begins at a place before it.
+func withLength(to []byte, begin int) []byte {
+	var room [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(room[:], uint64(len(to)-begin))
+	return slices.Insert(to, begin, room[:n]...)
 }
 
 // appendText appends a text with its length before it.

@@ -34,9 +34,13 @@ type joinedTerm struct {
 // joinLists makes the lists of term t, which is a joined one, and counts its documents.
 func (b *planner) joinLists(t int) error {
 	term := &b.terms[t]
-	sets, pattern, err := b.documentsOf(term.joined.pattern)
+	pattern := term.joined.pattern.Pattern
+	sets, limited, err := b.documentsOf(term.joined.pattern)
 	if err != nil {
 		return err
+	}
+	if len(limited) > 0 {
+		pattern = limited[0].Pattern
 	}
 	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
 	for i, set := range sets {

@@ -186,7 +186,7 @@ func valueOf(field string, value any) (v document.Value, err error) {
 	if field == "" {
 		return v, Errorf("Term.Field", "is empty")
 	}
-	vals, err := document.Flatten(map[string]any{"value": value}) // a field that no document can have is no error
+	v, n, err := document.One("value", value) // a field that no document can have is no error
 	if err != nil {
 		var de *document.Error
 		if errors.As(err, &de) {
@@ -194,10 +194,10 @@ func valueOf(field string, value any) (v document.Value, err error) {
 		}
 		return v, Errorf("Term.Value", "field %q: %w", field, err)
 	}
-	if len(vals) != 1 {
+	if n != 1 {
 		return v, Errorf("Term.Value", "one value is wanted, not %#v", value)
 	}
-	return vals[0], nil
+	return v, nil
 }
 
 func (rw *Rewriter) term(field, term string, boost float64) (Clause, error) {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -278,10 +277,10 @@ func (b *planner) makeSet(s documentSet) error {
 	return err
 }
 
-// documentsOf returns the documents of a set by segment, and the pattern of its terms, if it has one.
-// With Settings.Partial these may be fewer than the set's own. Those that a column finds are made when
-// they are needed, unless they come again.
-func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, pattern segment.Pattern, err error) {
+// documentsOf returns the documents of a set by segment. With Settings.Partial these may be fewer than
+// the set's own; limited are then the patterns of their terms. Those that a column finds are made when they
+// are needed, unless they come again.
+func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, limited []*termPattern, err error) {
 	m := &filterMaker{ctx: b.ctx, index: b.index, sim: b.sim}
 	c := Clause{kind: clauseSet, set: s}
 	text := c.setText()
@@ -315,16 +314,11 @@ func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, pattern segme
 		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
 		terms += f.Terms()
 	}
-	patterns := patternsOf(s)
-	if len(patterns) == 1 {
-		pattern = patterns[0].Pattern
+	if b.mostTerms == 0 || terms <= b.mostTerms {
+		return sets, nil, nil
 	}
-	if b.mostTerms == 0 || terms <= b.mostTerms || len(patterns) == 0 {
-		return sets, pattern, nil
-	}
-	limited, err := b.limitTerms(patterns, byTerms)
-	if err != nil || limited == nil {
-		return sets, pattern, err
+	if limited, err = b.limitTerms(patternsOf(s), byTerms); err != nil || limited == nil {
+		return sets, nil, err
 	}
 	for _, i := range byTerms {
 		docs := b.index.Segment(i).Reader().Docs()
@@ -335,10 +329,7 @@ func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, pattern segme
 		bits, count := cache.NewTermsFilter(set, docs, 0).Documents()
 		sets[i] = blockmax.Set{Bits: bits, Count: count}
 	}
-	if len(limited) == 1 {
-		pattern = limited[0].Pattern
-	}
-	return sets, pattern, nil
+	return sets, limited, nil
 }
 
 // patternsOf returns the patterns of the terms of a set.
@@ -410,6 +401,6 @@ func (b *planner) setsOf(number int) (sets []blockmax.Set) {
 
 // appendSetText describes the documents of a set clause.
 func (c *Clause) appendSetText(to []byte) []byte {
-	text := c.set.appendText(nil)
-	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+	begin := len(to)
+	return withLength(c.set.appendText(to), begin)
 }

@@ -73,7 +73,8 @@ func (s *valueSet) appendText(to []byte) []byte {
 		if to = append(to, 1); b.Exclusive {
 			to[len(to)-1] = 2
 		}
-		to = appendText(to, string(b.Value.AppendTerm(nil)))
+		begin := len(to)
+		to = withLength(b.Value.AppendTerm(to), begin)
 	}
 	return to
 }
@@ -166,7 +167,8 @@ func (s *valueList) spans(c *columns.Column) (keys []columns.Span, better bool, 
 func (s *valueList) appendText(to []byte) []byte {
 	to = appendText(appendText(to, "value list"), s.field)
 	for _, v := range s.values {
-		to = appendText(to, string(v.AppendTerm(nil)))
+		begin := len(to)
+		to = withLength(v.AppendTerm(to), begin)
 	}
 	return to
 }
