@@ -20,6 +20,8 @@ type percentilesNode struct {
 	parts    [][][]uint64      // by owner, in the state of the run: keys of a goroutine in a segment
 	values   [][]columns.Value // by owner, in the state of the run, if segments have different kinds
 	held     int64             // bytes of keys, parts or values
+
+	counts []uint32 // of the only owner, by key - field.base, once there are many values; then there are no keys or parts
 }
 
 func (n *percentilesNode) collect(in *input) error {
@@ -31,6 +33,9 @@ func (n *percentilesNode) collect(in *input) error {
 	if !some || !m.some {
 		return nil
 	}
+	if n.counts != nil && zone.Docs == zone.Values {
+		return n.column.Count(in.tile, in.whole(), n.field.base, n.counts)
+	}
 	e := n.e
 	if err := n.reader.join(in, e); err != nil {
 		return err
@@ -38,11 +43,18 @@ func (n *percentilesNode) collect(in *input) error {
 	if len(e.keys) == 0 {
 		return nil
 	}
+	if n.counts != nil {
+		n.count([][]uint64{e.keys})
+		return nil
+	}
 	n.held += 8 * int64(len(e.keys))
 	all := zone.Least >= m.lo && zone.Greatest <= m.hi
 	if in.set != nil && all {
 		n.keys = grow(n.keys, in.owner)
 		n.keys[in.owner].add(e.keys, n.state)
+		if n.countable() && uint64(n.held)/8*countsPerValue > n.field.span {
+			n.beginCounts()
+		}
 		return nil
 	}
 	for i, key := range e.keys {
@@ -58,6 +70,55 @@ func (n *percentilesNode) collect(in *input) error {
 		n.keys[owner].add(e.keys[:1], n.state)
 	}
 	return nil
+}
+
+// Values are counted by key, not kept, once there is one for countsPerValue counters, which take as much memory,
+// unless these are too many for a cache.
+const (
+	countsPerValue = 2
+	mostCounts     = 1 << 22
+)
+
+// countable reports whether values may be counted by key.
+func (n *percentilesNode) countable() bool {
+	return n.depth == 0 && !n.mixed() && n.field.kind != columns.Terms && n.field.span-1 < mostCounts
+}
+
+// beginCounts goes over from keys to counts.
+func (n *percentilesNode) beginCounts() {
+	n.counts = make([]uint32, n.field.span)
+	n.held = 4 * int64(len(n.counts))
+	n.count(n.keys[0].parts())
+	n.keys = nil
+}
+
+// mergeCounts is merge if either node has counts.
+func (n *percentilesNode) mergeCounts(f *percentilesNode) {
+	switch {
+	case n.counts == nil:
+		n.counts, n.held = f.counts, f.held
+		for _, parts := range n.parts {
+			n.count(parts)
+		}
+		n.parts = nil
+	case f.counts != nil:
+		for i, values := range f.counts {
+			n.counts[i] += values
+		}
+	default:
+		for i := range f.keys {
+			n.count(f.keys[i].parts())
+		}
+	}
+}
+
+// count counts the keys of a list.
+func (n *percentilesNode) count(parts [][]uint64) {
+	for _, keys := range parts {
+		for _, key := range keys {
+			n.counts[key-n.field.base]++
+		}
+	}
 }
 
 // A keyList is many keys. Long lists are in parts, so that they need not be copied to grow.
@@ -98,6 +159,10 @@ func (n *percentilesNode) mixed() bool { return n.field.interned }
 
 func (n *percentilesNode) merge(from node, owners []uint32) error {
 	f := from.(*percentilesNode)
+	if n.counts != nil || f.counts != nil {
+		n.mergeCounts(f)
+		return nil
+	}
 	n.held += f.held
 	for i := range f.keys {
 		parts := f.keys[i].parts()
@@ -138,19 +203,26 @@ func (n *percentilesNode) at(owner uint32, percents []float64) ([]columns.Value,
 		}
 		return found, nil
 	}
-	if int(owner) >= len(n.parts) || len(n.parts[owner]) == 0 {
-		return nil, nil
-	}
-	total := 0
-	for _, keys := range n.parts[owner] {
-		total += len(keys)
-	}
-	ranks := make([]int, len(percents))
-	for i, p := range percents {
-		ranks[i] = rankOf(p, total)
+	var keys []uint64
+	if n.counts != nil {
+		total := 0
+		for _, values := range n.counts {
+			total += int(values)
+		}
+		keys = make([]uint64, len(percents))
+		findCounted(n.counts, ranksOf(percents, total), keys, n.field.base)
+	} else {
+		if int(owner) >= len(n.parts) || len(n.parts[owner]) == 0 {
+			return nil, nil
+		}
+		total := 0
+		for _, keys := range n.parts[owner] {
+			total += len(keys)
+		}
+		keys = selectRanks(n.parts[owner], ranksOf(percents, total), n.field.base, n.field.base+n.field.span-1)
 	}
 	var found []columns.Value
-	for _, key := range selectRanks(n.parts[owner], ranks, n.field.base, n.field.base+n.field.span-1) {
+	for _, key := range keys {
 		v, err := n.field.value(key - n.field.base)
 		if err != nil {
 			return nil, err
@@ -158,6 +230,15 @@ func (n *percentilesNode) at(owner uint32, percents []float64) ([]columns.Value,
 		found = append(found, v)
 	}
 	return found, nil
+}
+
+// ranksOf returns the ranks of percents of n values.
+func ranksOf(percents []float64, n int) []int {
+	ranks := make([]int, len(percents))
+	for i, p := range percents {
+		ranks[i] = rankOf(p, n)
+	}
+	return ranks
 }
 
 // rankOf returns which of n values, counted from 0, is at p percent.
@@ -243,15 +324,11 @@ func selectDigits(parts [][]uint64, ranks []int, found []uint64, base, greatest 
 			counts[(k-base)>>shift]++
 		}
 	}
-	digits := digitsOf(counts, ranks)
 	if shift == 0 {
-		for _, d := range digits {
-			for i := d.first; i <= d.last; i++ {
-				found[i] = base + d.value
-			}
-		}
+		findCounted(counts, ranks, found, base)
 		return
 	}
+	digits := digitsOf(counts, ranks)
 	// From here on, counts are numbers of digits, from 1 on.
 	clear(counts)
 	for i, d := range digits {
@@ -271,6 +348,18 @@ func selectDigits(parts [][]uint64, ranks []int, found []uint64, base, greatest 
 			within[i] -= d.before
 		}
 		selectDigits([][]uint64{d.kept}, within, found[d.first:d.last+1], slices.Min(d.kept), slices.Max(d.kept))
+	}
+}
+
+// findCounted finds the keys at some ranks, which ascend, by the number of values of each key from base on.
+func findCounted(counts []uint32, ranks []int, found []uint64, base uint64) {
+	at, before := 0, 0
+	for i, rank := range ranks {
+		for before+int(counts[at]) <= rank {
+			before += int(counts[at])
+			at++
+		}
+		found[i] = base + uint64(at)
 	}
 }
 
