@@ -11,6 +11,7 @@ import (
 const (
 	agreeK    = 100  // the hits of a task for more are not compared
 	tolerance = 6e-4 // relative, between equal scores: one step of riffle's 16 bits in the longest documents
+	nothing   = 1e-8 // scores below are all the same: riffle's values of functions have 32 bits
 )
 
 // An agreement counts how the hits of one engine compare with the reference's.
@@ -32,8 +33,9 @@ type agreement struct {
 	// Moved of Same stand at another place, among hits of equal score.
 	Moved int
 
-	Counts      int // exact counts compared
-	CountsWrong int
+	Counts       int // exact counts compared
+	CountsBorder int // other counts, of shapes: by documents so near to the border that precision decides
+	CountsWrong  int
 }
 
 // Agreed returns the share of hits that are the same, or cut off inside a tie.
@@ -45,13 +47,14 @@ func (a *agreement) agreed() float64 {
 }
 
 func equal(a, b float64) bool {
-	return math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b))
+	return math.Abs(a-b) <= max(nothing, tolerance*max(math.Abs(a), math.Abs(b)))
 }
 
 // compare adds the hits of one query. Scores of the other engine are multiplied
 // by scale first.
 func (a *agreement) compare(query string, ref, other []protocol.Hit, scale float64) {
 	score := func(h protocol.Hit) float64 { return h.Score * scale }
+	query = short(query)
 	for i, r := range ref {
 		a.Hits++
 		at := slices.IndexFunc(other, func(o protocol.Hit) bool { return o.ID == r.ID })
@@ -75,10 +78,12 @@ func (a *agreement) compare(query string, ref, other []protocol.Hit, scale float
 	}
 }
 
-// compareValues adds the answer of one query of rows. Scores are values or numbers of documents, and must be
-// equal, but for the rounding of sums. Documents of one value may be in any order.
-func (a *agreement) compareValues(query string, ref, other []protocol.Hit) {
-	equal := func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(x) }
+// sameValue: values and numbers of documents must be equal, but for the rounding of sums.
+func sameValue(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(x) }
+
+// compareValues adds the answer of one query of rows. Documents of one value may be in any order.
+func (a *agreement) compareValues(query string, ref, other []protocol.Hit, equal func(x, y float64) bool) {
+	query = short(query)
 	for i, r := range ref {
 		a.Hits++
 		at := slices.IndexFunc(other, func(o protocol.Hit) bool { return o.ID == r.ID })
@@ -100,6 +105,14 @@ func (a *agreement) compareValues(query string, ref, other []protocol.Hit) {
 		a.Hits += len(other) - len(ref)
 		a.Examples = append(a.Examples, fmt.Sprintf("%q: %d hits, not %d", query, len(other), len(ref)))
 	}
+}
+
+// short cuts a query that is a polygon.
+func short(query string) string {
+	if len(query) > 100 {
+		return query[:100] + "…"
+	}
+	return query
 }
 
 func (a *agreement) example(query string, i int, r protocol.Hit, other []protocol.Hit, at int, scale float64) {
@@ -151,7 +164,7 @@ func agreements(field []contestant, sets []querySet, cells []cell) []agreement {
 					return o.Engine == c.name && o.Queries == mine.Queries && o.Task == mine.Task
 				})
 				if at >= 0 && !slices.Contains(differs, mine.task.mode) && !slices.Contains(c.differs, mine.task.mode) {
-					a.compareCells(set, mine, &cells[at], c.scaleOf(mine.task))
+					a.compareCells(set, mine, &cells[at], c.scaleOf(mine.task), c.loose)
 				}
 			}
 		}
@@ -160,19 +173,30 @@ func agreements(field []contestant, sets []querySet, cells []cell) []agreement {
 	return all
 }
 
-func (a *agreement) compareCells(set querySet, ref, other *cell, scale float64) {
+func (a *agreement) compareCells(set querySet, ref, other *cell, scale float64, loose bool) {
 	for i, n := range ref.counts {
 		a.Counts++
-		if other.counts[i] != n {
+		mine, others := border{least: n, most: n}, border{least: n, most: n} // what the two may count
+		if set.borders != nil {
+			mine, others = set.borders[i], set.borders[i].of(loose)
+			if other.counts[i] != n && mine.has(n) && others.has(other.counts[i]) {
+				a.CountsBorder++
+			}
+		}
+		if !mine.has(n) || !others.has(other.counts[i]) {
 			a.CountsWrong++
 			if len(a.Examples) < 5 {
-				a.Examples = append(a.Examples, fmt.Sprintf("%s of %q: %d, not %d", other.Task, set.queries[i], other.counts[i], n))
+				a.Examples = append(a.Examples, fmt.Sprintf("%s of %q: %d, not %d", other.Task, short(set.queries[i]), other.counts[i], n))
 			}
 		}
 	}
-	if ref.task.columns() && ref.task.mode != "filtered" {
+	if ref.task.columns() && !slices.Contains([]string{"filtered", "inside", "score"}, ref.task.mode) {
+		equal := sameValue
+		if ref.task.mode == "nearest" {
+			equal = sameMetres(loose)
+		}
 		for i := range ref.hits {
-			a.compareValues(ref.Task+" "+set.queries[i], ref.hits[i], other.hits[i])
+			a.compareValues(ref.Task+" "+set.queries[i], ref.hits[i], other.hits[i], equal)
 		}
 		return
 	}
@@ -180,6 +204,13 @@ func (a *agreement) compareCells(set querySet, ref, other *cell, scale float64) 
 		return
 	}
 	for i := range ref.hits {
-		a.compare(ref.Task+" "+set.queries[i], ref.hits[i], other.hits[i], scale)
+		mine, others := ref.hits[i], other.hits[i]
+		if set.borders != nil {
+			if m, o := set.borders[i].without(mine), set.borders[i].without(others); len(m) < len(mine) || len(o) < len(others) {
+				n := min(len(m), len(o)) // one list may have had to be filled up where the other was not
+				mine, others = m[:n], o[:n]
+			}
+		}
+		a.compare(ref.Task+" "+set.queries[i], mine, others, scale)
 	}
 }

@@ -119,6 +119,8 @@ type querySet struct {
 
 	modes  []string // that the queries are for; nil for any that asks for words
 	primer []string // as many other queries of the kind; nil where there are none
+
+	borders []border // of each query, if it is of a shape
 }
 
 // takes says whether the queries are for a task.

@@ -37,6 +37,8 @@ type engine struct {
 	lacks   []string // modes that it has no query for
 	differs []string // modes in which other documents match than riffle's
 
+	loose bool // its distances are on an ellipsoid, and its boxes have a tolerance; see border
+
 	// parts says that the index may have several segments. It is built, and asked what it has; queries
 	// would be compared with those of one segment, and are left out.
 	parts bool
@@ -85,6 +87,9 @@ var slop, near = []string{"slop"}, []string{"near"}
 // Modes that some engines answer by sketches, with an error, or not at all.
 var sketches = []string{"percentiles", "cardinality"}
 
+// Modes of shapes, which Tantivy has not.
+var shapeModes = []string{"within", "inside"}
+
 // engines in the order of the tables.
 var engines = []engine{
 	{name: "riffle", index: "riffle", prepare: goProgram("riffle"), scale: 1, trees: true},
@@ -130,12 +135,13 @@ var engines = []engine{
 	{name: "lucene-fields", index: "lucene-fields", build: split, prepare: luceneProgram, scale: 1, fields: true},
 
 	// Rows with columns. Lucene has ranges and sorts by doc values with a skip index, or by points; no percentiles
-	// and no cardinality. Tantivy's are sketches. bleve has facets and sorts.
+	// and no cardinality. Tantivy's are sketches, and it has no shapes. bleve has facets and sorts, and no scores
+	// by functions.
 	{name: "riffle-columns", index: "riffle-columns", prepare: goProgram("riffle"), scale: 1, columns: "yes"},
 	{name: "lucene-columns", index: "lucene-columns", prepare: luceneProgram, scale: 1, columns: "yes", lacks: sketches},
 	{name: "lucene-columns-points", index: "lucene-columns-points", build: points, open: points, prepare: luceneProgram, scale: 1, columns: "yes", lacks: sketches},
-	{name: "tantivy-columns", index: "tantivy-columns", prepare: tantivyProgram, scale: 1 / 2.2, columns: "yes", differs: sketches},
-	{name: "bleve-columns", index: "bleve-columns", prepare: goProgram("bleve"), columns: "yes", lacks: slices.Concat(sketches, []string{"histogram", "stats"})},
+	{name: "tantivy-columns", index: "tantivy-columns", prepare: tantivyProgram, scale: 1 / 2.2, columns: "yes", lacks: shapeModes, differs: sketches},
+	{name: "bleve-columns", index: "bleve-columns", prepare: goProgram("bleve"), columns: "yes", lacks: slices.Concat(sketches, []string{"histogram", "stats", "score"}), loose: true},
 
 	// As adding 1,000 documents at a time leaves the index, with the default merge policy.
 	{name: "riffle-batches", index: "riffle-batches", build: batches, prepare: goProgram("riffle"), scale: 1, trees: true},
@@ -277,7 +283,7 @@ func luceneProgram(ctx context.Context, t *tools) (program, error) {
 		}
 		classpath += string(os.PathListSeparator) + file
 	}
-	sources := []string{filepath.Join(t.source, "lucene", "LuceneBench.java"), filepath.Join(t.source, "lucene", "LuceneColumns.java")}
+	sources := []string{filepath.Join(t.source, "lucene", "LuceneBench.java"), filepath.Join(t.source, "lucene", "LuceneColumns.java"), filepath.Join(t.source, "lucene", "LucenePlaces.java")}
 	err = t.command(ctx, filepath.Join(home, "bin", "javac"), append([]string{"-cp", classpath, "-d", classes}, sources...)...).Run()
 	if err != nil {
 		return program{}, fmt.Errorf("javac: %w", err)

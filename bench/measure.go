@@ -28,7 +28,7 @@ func (t task) String() string {
 	if t.filter != "" {
 		filter = ", filter " + t.filter
 	}
-	if t.columns() && t.mode != "filtered" && t.mode != "sort" {
+	if t.columns() && !slices.Contains(columnTops, t.mode) {
 		return mode
 	}
 	switch t.want {
@@ -61,7 +61,10 @@ var (
 	fieldModes = []string{"best", "cross", "bm25f"}
 	modes      = slices.Concat(wordModes, placeModes, termModes, fieldModes, columnModes)
 
-	columnModes = []string{"range", "filtered", "sort", "terms", "histogram", "stats", "percentiles", "cardinality"}
+	columnModes = []string{"range", "filtered", "sort", "terms", "histogram", "stats", "percentiles", "cardinality",
+		"within", "inside", "nearest", "score"}
+	columnCounts = []string{"range", "within"}                                // of these, those that are counted,
+	columnTops   = []string{"filtered", "sort", "inside", "nearest", "score"} // and those that list documents
 )
 
 // parseTasks reads names of modes, "top-10,top-10+count,count" and "none,0.1%"; no task if wants is "none".
@@ -89,8 +92,8 @@ func parseTasks(names, wants, filters string) (tasks []task, err error) {
 					return nil, fmt.Errorf("task %q is neither top-K nor top-K+count nor count", want)
 				}
 			}
-			if t.columns() && (mode == "range") != (want == "count") {
-				continue // a range is counted, everything else lists something
+			if t.columns() && slices.Contains(columnCounts, mode) != (want == "count") {
+				continue // ranges and shapes are counted, everything else lists something
 			}
 			for filter := range strings.SplitSeq(filters, ",") {
 				if t.filter = filter; filter == "none" {

@@ -67,7 +67,7 @@ func (r *report) writeMarkdown(w io.Writer) {
 
 func (r *report) writeIndexes(w io.Writer) {
 	fmt.Fprintf(w, "| engine | version | build s | MB/s | CPU s | peak MB | index MB | ÷ %s | terms | segments |\n", r.Engines[0].Name)
-	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, e := range r.Engines {
 		b := e.Built
 		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.0f | %.2f | %.2f | %d | %d |\n", e.Name, e.Version,
@@ -147,14 +147,14 @@ func (r *report) writeTimes(w io.Writer) {
 
 func (r *report) writeAgreements(w io.Writer) {
 	fmt.Fprintf(w, "The hits of tasks for at most %d (scores equal within %g relative) and the exact counts, compared with those of another engine:\n\n", agreeK, tolerance)
-	fmt.Fprintln(w, "| engine | with | hits | same | of these at another place in a tie | cut off inside a tie | off | agree | counts | counts off |")
-	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprintln(w, "| engine | with | hits | same | of these at another place in a tie | cut off inside a tie | off | agree | counts | at the border | off |")
+	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, a := range r.Agreements {
 		share := "other formula"
 		if a.Hits > 0 {
 			share = fmt.Sprintf("%.4f %%", 100*a.agreed())
 		}
-		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %s | %d | %d |\n", a.Engine, a.With, a.Hits, a.Same, a.Moved, a.Tied, a.Off, share, a.Counts, a.CountsWrong)
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %s | %d | %d | %d |\n", a.Engine, a.With, a.Hits, a.Same, a.Moved, a.Tied, a.Off, share, a.Counts, a.CountsBorder, a.CountsWrong)
 	}
 	fmt.Fprintln(w)
 	for _, a := range r.Agreements {

@@ -25,7 +25,7 @@ const wordsOfClass = 5
 // rowSets are queries over the rows of a file, with the modes that they are for. The same file gives the
 // same queries, at most limit of a set.
 func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
-	numbers, words, err := readRows(c, s)
+	values, err := readRows(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
 	}
 	var classes [][]string
 	for _, class := range wordClasses {
-		classes = append(classes, words.near(class.share, c.docs))
+		classes = append(classes, values.words.near(class.share, c.docs))
 	}
 	// over returns a set over all documents and one over each class of words.
 	var sets []querySet
@@ -57,7 +57,7 @@ func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
 			ranges := querySet{name: fmt.Sprintf("%s %g %%", column, share), modes: []string{"range"}}
 			filtered := querySet{name: ranges.name, modes: []string{"filtered"}}
 			for i := range 2 * limit { // the other half primes a process, so that no range has come before
-				low, high := span(rng, numbers[column], share/100)
+				low, high := span(rng, values.numbers[column], share/100)
 				ranges.queries = append(ranges.queries, fmt.Sprintf("%s %s %d %d", protocol.AllDocuments, column, low, high))
 				filtered.queries = append(filtered.queries, fmt.Sprintf("%s %s %d %d", classes[1][i%wordsOfClass], column, low, high))
 			}
@@ -82,6 +82,13 @@ func rowSets(c corpus, s shape, limit int) ([]querySet, error) {
 	over("stats", s.numbers[0], s.numbers[0], "dense", "common")
 	over("percentiles", s.numbers[0], s.numbers[0], "dense", "common")
 	over("cardinality", s.numbers[0], s.numbers[0], "dense", "common")
+	if s.place != "" {
+		placed, err := placeSets(values, s, classes, limit)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, placed...)
+	}
 	slices.SortStableFunc(sets, func(a, b querySet) int {
 		return slices.Index(columnModes, a.modes[0]) - slices.Index(columnModes, b.modes[0])
 	})
@@ -117,13 +124,20 @@ func (d documentsOf) near(share float64, docs int) []string {
 	return words[:min(wordsOfClass, len(words))]
 }
 
-// readRows returns the sorted values of the columns of numbers, and words with their documents.
-func readRows(c corpus, s shape) (map[string][]int64, documentsOf, error) {
+// rowValues are what queries are drawn from.
+type rowValues struct {
+	numbers map[string][]int64 // sorted, of the columns of numbers
+	words   documentsOf
+	places  []place // by row
+}
+
+func readRows(c corpus, s shape) (rowValues, error) {
 	columns, err := protocol.ParseColumns(s.columns)
 	if err != nil {
-		return nil, nil, err
+		return rowValues{}, err
 	}
 	numbers, words := map[string][]int64{}, documentsOf{}
+	var places []place
 	last := map[string]int{}
 	_, err = protocol.ReadLines(c.path, func(n int, line []byte) error {
 		return protocol.Values(columns, string(line), func(column protocol.Column, value string) error {
@@ -131,6 +145,10 @@ func readRows(c corpus, s shape) (map[string][]int64, documentsOf, error) {
 			case slices.Contains(s.numbers, column.Name):
 				v, err := strconv.ParseInt(value, 10, 64)
 				numbers[column.Name] = append(numbers[column.Name], v)
+				return err
+			case column.Name == s.place:
+				lat, lon, err := protocol.Place(value)
+				places = append(places, place{lat, lon})
 				return err
 			case column.Kind == "text":
 				for word := range strings.SplitSeq(value, " ") {
@@ -149,5 +167,5 @@ func readRows(c corpus, s shape) (map[string][]int64, documentsOf, error) {
 	if err == nil && len(words) < wordsOfClass {
 		err = fmt.Errorf("%s: too few words to draw queries from", c.path)
 	}
-	return numbers, words, err
+	return rowValues{numbers, words, places}, err
 }

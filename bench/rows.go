@@ -25,6 +25,7 @@ type shape struct {
 	facets     []string // columns of strings
 	histograms []string // columns of times or numbers
 	width      int64    // of a bucket
+	place      string   // a column of places, for shapes, distances and scores; "" for none of these
 }
 
 // shapes are what open data sets look like: server logs, and catalogs of shops.
@@ -41,13 +42,14 @@ var shapes = []shape{
 	},
 	{
 		name:       "@products",
-		columns:    "price:int,category:keywords,rating:int,lat:int,lon:int,text:text",
-		does:       "products: price (cents), a path of categories, rating (tenths), place (millionths of a degree), title",
+		columns:    "price:int,category:keywords,rating:int,place:place,text:text",
+		does:       "products: price (cents), a path of categories, rating (tenths), place (near 200 towns), title",
 		maker:      products,
 		numbers:    []string{"price", "rating"},
 		facets:     []string{"category"},
 		histograms: []string{"price"},
 		width:      1000,
+		place:      "place",
 	},
 }
 
@@ -154,8 +156,8 @@ func products(rng *rand.Rand, _ int) func(dst []byte) []byte {
 		dst = append(strconv.AppendInt(dst, int64(50-min(40, math.Abs(rng.NormFloat64())*8)), 10), '\t')
 		t := towns[town.Uint64()]
 		lat, lon := t[0]+0.1*rng.NormFloat64(), math.Mod(t[1]+0.1*rng.NormFloat64()+540, 360)-180
-		dst = append(strconv.AppendInt(dst, int64(lat*1e6), 10), '\t')
-		dst = append(strconv.AppendInt(dst, int64(lon*1e6), 10), '\t')
+		dst = append(strconv.AppendFloat(dst, math.Trunc(lat*1e6)/1e6, 'f', 6, 64), ',')
+		dst = append(strconv.AppendFloat(dst, math.Trunc(lon*1e6)/1e6, 'f', 6, 64), '\t')
 		return text.append(dst, 3+rng.IntN(8))
 	}
 }

@@ -303,7 +303,7 @@ func TestCompareValues(t *testing.T) {
 		{"none", nil, 0, 0, 0, 3},
 	} {
 		var a agreement
-		a.compareValues(tc.name, ref, tc.other)
+		a.compareValues(tc.name, ref, tc.other, sameValue)
 		if a.Same != tc.same || a.Moved != tc.moved || a.Tied != tc.tied || a.Off != tc.off {
 			t.Errorf("%s: same %d, moved %d, tied %d, off %d; want %d, %d, %d, %d", tc.name,
 				a.Same, a.Moved, a.Tied, a.Off, tc.same, tc.moved, tc.tied, tc.off)

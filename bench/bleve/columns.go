@@ -8,6 +8,7 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/numeric"
+	"github.com/blevesearch/bleve/v2/search"
 	"github.com/blevesearch/bleve/v2/search/query"
 
 	"github.com/riffle-search/riffle/bench/protocol"
@@ -24,6 +25,8 @@ func mapColumns(doc *mapping.DocumentMapping, columns []protocol.Column) {
 			f = bleve.NewNumericFieldMapping()
 		case "keyword", "keywords":
 			f = bleve.NewKeywordFieldMapping()
+		case "place":
+			f = bleve.NewGeoPointFieldMapping()
 		default:
 			continue // text is mapped already
 		}
@@ -43,6 +46,14 @@ func (e *engine) between(q protocol.ColumnQuery) query.Query {
 	return inField(bleve.NewNumericRangeInclusiveQuery(&low, &high, &yes, &yes), q.Column)
 }
 
+// condition is what documents must fulfil, beside the word.
+func (e *engine) condition(mode string, q protocol.ColumnQuery) query.Query {
+	if mode == "within" || mode == "inside" {
+		return within(q)
+	}
+	return e.between(q)
+}
+
 func having(word string) query.Query {
 	if word == protocol.AllDocuments {
 		return bleve.NewMatchAllQuery()
@@ -56,7 +67,7 @@ func (e *engine) rowMatches(q protocol.Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return e.matches(e.between(c))
+	return e.matches(e.condition(q.Mode, c))
 }
 
 // rowSearch answers a query of rows.
@@ -66,28 +77,35 @@ func (e *engine) rowSearch(q protocol.Query, k int, dst []protocol.Hit) ([]proto
 		return dst, err
 	}
 	switch query := having(c.Word); q.Mode {
-	case "filtered":
+	case "filtered", "inside":
 		filtered := bleve.NewBooleanQuery()
 		filtered.AddMust(query)
-		filtered.AddFilter(e.between(c))
+		filtered.AddFilter(e.condition(q.Mode, c))
 		dst, _, err = e.search(filtered, k, dst)
 		return dst, err
 	case "sort":
-		return e.sorted(query, c, k, dst)
+		by := c.Column
+		if c.Desc {
+			by = "-" + by
+		}
+		return e.sorted(query, search.ParseSortOrderStrings([]string{by}), c.Column, k, dst)
+	case "nearest":
+		from := c.Shape.Numbers
+		by, err := search.NewSortGeoDistance(c.Column, "m", from[1], from[0], false)
+		if err != nil {
+			return dst, err
+		}
+		return e.sorted(query, search.SortOrder{by}, c.Column, k, dst)
 	case "terms":
 		return e.facet(query, c.Column, k, dst)
 	}
 	return dst, fmt.Errorf("bleve has no query for the mode %q", q.Mode)
 }
 
-func (e *engine) sorted(query query.Query, c protocol.ColumnQuery, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+func (e *engine) sorted(query query.Query, by search.SortOrder, column string, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
 	req := bleve.NewSearchRequestOptions(query, k, 0, false)
 	req.Score = "none"
-	by := c.Column
-	if c.Desc {
-		by = "-" + by
-	}
-	req.SortBy([]string{by})
+	req.SortByCustom(by)
 	res, err := e.index.Search(req)
 	if err != nil {
 		return dst, err
@@ -97,7 +115,7 @@ func (e *engine) sorted(query query.Query, c protocol.ColumnQuery, k int, dst []
 		if err != nil {
 			return dst, err
 		}
-		value, err := e.value(c.Column, h.Sort[0])
+		value, err := e.value(column, h.Sort[0])
 		if err != nil {
 			return dst, err
 		}

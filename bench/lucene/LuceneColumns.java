@@ -57,12 +57,15 @@ final class LuceneColumns {
   /** Numbers are points as well, as in LongField; else they have doc values with a skip index alone. */
   private final boolean points;
 
+  private final LucenePlaces places;
+
   LuceneColumns(String spec, boolean points) {
     for (String part : spec.split(",")) {
       String[] pair = part.split(":");
       columns.add(new Column(pair[0], pair[1]));
     }
     this.points = points;
+    this.places = new LucenePlaces(points);
   }
 
   Document document(String line, FieldType text) {
@@ -93,6 +96,7 @@ final class LuceneColumns {
             doc.add(SortedSetDocValuesField.indexedField(name, new BytesRef(value)));
           }
         }
+        case "place" -> places.add(doc, name, values[i]);
         case "text" -> doc.add(new Field(name, values[i], text));
         default -> throw new IllegalArgumentException("a column of kind " + columns.get(i).kind());
       }
@@ -116,7 +120,7 @@ final class LuceneColumns {
 
   static boolean has(String mode) {
     return switch (mode) {
-      case "range", "filtered", "sort", "terms", "histogram", "stats" -> true;
+      case "range", "filtered", "sort", "terms", "histogram", "stats", "within", "inside", "nearest", "score" -> true;
       default -> false;
     };
   }
@@ -128,13 +132,18 @@ final class LuceneColumns {
     return points ? new IndexOrDocValuesQuery(LongPoint.newRangeQuery(column, from, to), values) : values;
   }
 
+  /** What documents must fulfil, beside the word: a range of numbers, or a shape, whose kind is no number. */
+  private Query condition(String[] words) {
+    return Character.isLetter(words[2].charAt(0)) ? places.within(words) : range(words[1], words[2], words[3]);
+  }
+
   private static Query word(String word) {
     return word.equals("*") ? MatchAllDocsQuery.INSTANCE : new TermQuery(new Term("text", word));
   }
 
   int count(IndexSearcher searcher, String text) throws IOException {
     String[] words = text.split(" ");
-    return searcher.count(range(words[1], words[2], words[3]));
+    return searcher.count(condition(words));
   }
 
   LuceneBench.Hit[] top(IndexSearcher searcher, String mode, String text, int k) throws IOException {
@@ -142,13 +151,14 @@ final class LuceneColumns {
     Query q = word(words[0]);
     String column = words[1];
     return switch (mode) {
-      case "filtered" -> {
+      case "filtered", "inside" -> {
         BooleanQuery.Builder b = new BooleanQuery.Builder();
         b.add(q, BooleanClause.Occur.MUST);
-        b.add(range(column, words[2], words[3]), BooleanClause.Occur.FILTER);
-        ScoreDoc[] docs = searcher.search(b.build(), new TopScoreDocCollectorManager(k, null, k)).scoreDocs;
-        yield Arrays.stream(docs).map(d -> new LuceneBench.Hit(d.doc, d.score)).toArray(LuceneBench.Hit[]::new);
+        b.add(condition(words), BooleanClause.Occur.FILTER);
+        yield best(searcher, b.build(), k);
       }
+      case "nearest" -> places.nearest(searcher, q, words, k);
+      case "score" -> best(searcher, LucenePlaces.scored(q, words), k);
       case "sort" -> {
         Sort sort = new Sort(new SortField(column, SortField.Type.LONG, words[2].equals("desc")));
         ScoreDoc[] docs = searcher.search(q, new TopFieldCollectorManager(sort, k, null, k)).scoreDocs;
@@ -159,6 +169,11 @@ final class LuceneColumns {
       case "stats" -> searcher.search(q, new StatsManager(column));
       default -> throw new IllegalArgumentException("Lucene has no query for the mode " + mode);
     };
+  }
+
+  private static LuceneBench.Hit[] best(IndexSearcher searcher, Query q, int k) throws IOException {
+    ScoreDoc[] docs = searcher.search(q, new TopScoreDocCollectorManager(k, null, k)).scoreDocs;
+    return Arrays.stream(docs).map(d -> new LuceneBench.Hit(d.doc, d.score)).toArray(LuceneBench.Hit[]::new);
   }
 
   private static LuceneBench.Hit[] histogram(LongIntHashMap buckets) {

@@ -16,6 +16,7 @@ import (
 //   - keyword: a string
 //   - keywords: strings, with | between
 //   - text: tokens, with single spaces between; its name is "text"
+//   - place: latitude and longitude in degrees, decimal, with a comma between
 //
 // A query is words with single spaces between: the word that documents must have in their text, or * for
 // all documents; the column; and more by mode:
@@ -28,8 +29,12 @@ import (
 //	stats                   count, least, greatest and sum
 //	percentiles             at 50, 95 and 99 percent
 //	cardinality             how many different values
+//	within       SHAPE …    documents with a place in a shape, see PlaceShape; only counted
+//	inside       SHAPE …    the best documents by the word's score, of those in the shape
+//	nearest      LAT LON    the documents with the nearest places
+//	score        MODE …     the best documents by a function score, see ScoreFunction
 //
-// Answers are hits. Of a sort, a score is the value. Of terms, a hit is the string's ID (see TermID) with the
+// Answers are hits. Of a sort, a score is the value; of nearest, metres. Of terms, a hit is the string's ID (see TermID) with the
 // number of documents as score; of a histogram, the bucket with it. Stats have the ids 0 to 3, percentiles
 // the percent, a cardinality 0.
 //
@@ -42,7 +47,7 @@ func ParseColumns(spec string) (columns []Column, err error) {
 	for part := range strings.SplitSeq(spec, ",") {
 		name, kind, _ := strings.Cut(part, ":")
 		switch kind {
-		case "time", "int", "keyword", "keywords", "text":
+		case "time", "int", "keyword", "keywords", "text", "place":
 			columns = append(columns, Column{name, kind})
 		default:
 			return nil, fmt.Errorf("columns %q: %q is of no known kind", spec, part)
@@ -79,6 +84,10 @@ func Row(columns []Column, line string) (map[string]any, error) {
 			doc[c.Name], err = strconv.ParseInt(value, 10, 64)
 		case "keywords":
 			doc[c.Name] = strings.Split(value, "|")
+		case "place":
+			var lat, lon float64
+			lat, lon, err = Place(value)
+			doc[c.Name] = map[string]any{"lat": lat, "lon": lon}
 		default:
 			doc[c.Name] = value
 		}
@@ -99,11 +108,18 @@ type ColumnQuery struct {
 	Low, High    int64 // of range and filtered
 	Width        int64 // of histogram
 	Desc         bool  // of sort
+
+	Shape PlaceShape    // of within, inside and nearest, which has no kind
+	Score ScoreFunction // of score
 }
 
 // ParseColumnQuery reads a query of a mode.
 func ParseColumnQuery(mode, text string) (q ColumnQuery, err error) {
 	words := strings.Split(text, " ")
+	switch mode {
+	case "within", "inside", "nearest", "score":
+		return parsePlaceQuery(mode, words)
+	}
 	wanted := map[string]int{"range": 4, "filtered": 4, "sort": 3, "histogram": 3}[mode]
 	if len(words) != max(wanted, 2) {
 		return q, fmt.Errorf("query %q is none of the mode %q", text, mode)

@@ -27,6 +27,8 @@ func columnFields(schema *riffle.Schema, spec string) ([]protocol.Column, error)
 			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldNumber, NoStore: true, NoIndex: true, Column: riffle.ColumnStored}
 		case "keyword", "keywords":
 			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldKeyword, NoStore: true}
+		case "place":
+			schema.Fields[c.Name] = riffle.Field{Type: riffle.FieldPlace, NoStore: true}
 		}
 	}
 	return columns, err
@@ -48,6 +50,14 @@ func (e *engine) between(q protocol.ColumnQuery) riffle.Range {
 	return riffle.Range{Field: q.Column, From: e.bound(q.Column, q.Low), To: e.bound(q.Column, q.High), IncludeTo: true}
 }
 
+// condition is what documents must fulfil, beside the word.
+func (e *engine) condition(mode string, q protocol.ColumnQuery) riffle.Query {
+	if mode == "within" || mode == "inside" {
+		return within(q)
+	}
+	return e.between(q)
+}
+
 func having(word string) riffle.Query {
 	if word == protocol.AllDocuments {
 		return riffle.All{}
@@ -61,7 +71,7 @@ func (e *engine) rowMatches(q protocol.Query) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return e.e.Count(context.Background(), e.between(c))
+	return e.e.Count(context.Background(), e.condition(q.Mode, c))
 }
 
 // rowSearch answers a query of rows.
@@ -71,19 +81,25 @@ func (e *engine) rowSearch(q protocol.Query, k int, dst []protocol.Hit) ([]proto
 		return dst, err
 	}
 	switch query := having(c.Word); q.Mode {
-	case "filtered":
-		dst, _, err = e.search(riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{e.between(c)}}, k, false, dst)
+	case "filtered", "inside":
+		dst, _, err = e.search(riffle.Bool{Must: []riffle.Query{query}, Filter: []riffle.Query{e.condition(q.Mode, c)}}, k, false, dst)
 		return dst, err
 	case "sort":
-		return e.sorted(query, c, k, dst)
+		return e.sorted(query, riffle.SortKey{Field: c.Column, Desc: c.Desc}, k, dst)
+	case "nearest":
+		from := point(c.Shape.Numbers)
+		return e.sorted(query, riffle.SortKey{Field: c.Column, From: &from}, k, dst)
+	case "score":
+		dst, _, err = e.search(scored(query, c), k, false, dst)
+		return dst, err
 	default:
 		return e.aggregated(query, q.Mode, c, k, dst)
 	}
 }
 
-func (e *engine) sorted(query riffle.Query, c protocol.ColumnQuery, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
+func (e *engine) sorted(query riffle.Query, key riffle.SortKey, k int, dst []protocol.Hit) ([]protocol.Hit, error) {
 	opts := e.opts
-	opts.K, opts.Sort = k, []riffle.SortKey{{Field: c.Column, Desc: c.Desc}}
+	opts.K, opts.Sort = k, []riffle.SortKey{key}
 	res, err := e.e.Search(context.Background(), query, &opts)
 	if err != nil {
 		return dst, err

@@ -15,7 +15,7 @@ use tantivy::schema::{
 };
 use tantivy::{Order, Searcher, TantivyDocument, Term};
 
-use crate::{Hit, Result};
+use crate::{places, Hit, Result};
 
 /// The columns of an index: name, kind and field.
 pub struct Columns(Vec<(String, String, Field)>);
@@ -28,6 +28,12 @@ pub fn schema(spec: &str) -> Result<(Schema, Columns)> {
         let (name, kind) = part.split_once(':').ok_or("a column is NAME:KIND")?;
         let field = match kind {
             "time" | "int" => b.add_i64_field(name, NumericOptions::default().set_fast()),
+            // Tantivy has no places; users keep two numbers.
+            "place" => {
+                let lat = b.add_f64_field(&places::lat_of(name), NumericOptions::default().set_fast());
+                b.add_f64_field(&places::lon_of(name), NumericOptions::default().set_fast());
+                lat
+            }
             "keyword" | "keywords" => b.add_text_field(name, STRING | FAST),
             "text" => {
                 let indexing = TextFieldIndexing::default()
@@ -58,6 +64,11 @@ impl Columns {
         for ((_, kind, field), value) in self.0.iter().zip(values) {
             match kind.as_str() {
                 "time" | "int" => doc.add_i64(*field, value.parse()?),
+                "place" => {
+                    let (lat, lon) = value.split_once(',').ok_or("a place is LAT,LON")?;
+                    doc.add_f64(*field, lat.parse()?);
+                    doc.add_f64(Field::from_field_id(field.field_id() + 1), lon.parse()?);
+                }
                 "keywords" => value.split('|').for_each(|v| doc.add_text(*field, v)),
                 _ => doc.add_text(*field, value),
             }
@@ -104,6 +115,8 @@ impl Columns {
                     hits.push(Hit { id: at.doc_id as u64, score: score as f64 });
                 }
             }
+            "nearest" => places::nearest(searcher, &*q, &words, k, hits)?,
+            "score" => places::scored(searcher, &*q, &words, k, hits)?,
             "sort" => {
                 let order = if words[2] == "desc" { Order::Desc } else { Order::Asc };
                 let collector = TopDocs::with_limit(k).order_by_fast_field::<i64>(column, order);

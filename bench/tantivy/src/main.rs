@@ -2,6 +2,7 @@
 //! the lines mean and what is timed.
 
 mod columns;
+mod places;
 
 use std::collections::HashMap;
 use std::fs::File;
