@@ -181,7 +181,9 @@ func drawPolygon(rng *rand.Rand, sample []place, share float64) (string, bool) {
 		x, y := (p.lon-centre.lon)*flat, p.lat-centre.lat
 		at := (math.Atan2(y, x)/(2*math.Pi) + 0.5) * corners
 		i := min(int(at), corners-1)
-		return math.Hypot(x, y) / (outline[i] + (at-float64(i))*(outline[i+1]-outline[i]))
+		step, of := 2*math.Pi/corners, (at-float64(i))*2*math.Pi/corners
+		side := outline[i] * outline[i+1] * math.Sin(step) / (outline[i]*math.Sin(of) + outline[i+1]*math.Sin(step-of))
+		return math.Hypot(x, y) / side
 	})
 	text := "polygon"
 	for i := range corners {

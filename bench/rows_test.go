@@ -100,11 +100,9 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// TestRowAnswers compares what riffle answers with what reading the rows gives. Other engines are compared with
-// riffle in TestMeasurements.
-func TestRowAnswers(t *testing.T) {
-	s, _ := findShape("@logs")
-	c := testShape(t, s)
+// riffleOver has riffle index rows, and starts it.
+func riffleOver(t *testing.T, c corpus) *contestant {
+	t.Helper()
 	source, err := moduleFolder(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -121,11 +119,20 @@ func TestRowAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	riffle := contestant{engine: e, program: p, dir: dir}
+	riffle := &contestant{engine: e, program: p, dir: dir}
 	if err := riffle.start(); err != nil {
 		t.Fatal(err)
 	}
-	defer riffle.end()
+	t.Cleanup(func() { riffle.end() })
+	return riffle
+}
+
+// TestRowAnswers compares what riffle answers with what reading the rows gives. Other engines are compared with
+// riffle in TestMeasurements.
+func TestRowAnswers(t *testing.T) {
+	s, _ := findShape("@logs")
+	c := testShape(t, s)
+	riffle := riffleOver(t, c)
 	sets, err := rowSets(c, s, 4)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@
 //
 //	go run ./columns > results/DATE-columns.md
 //
+// With -page places it is the tasks of places and of scores by functions, over products alone, in some 10 minutes.
+//
 // It runs the bench ("go run . -measure columns") over log lines and products, beside Lucene and Tantivy, then over
 // ranges of log lines that are new, and then over fewer rows beside bleve. Times are wall times; with -clock cpu, on a
 // machine with other work, CPU times. With -keep it leaves the reports in a folder, and reads those that are there
@@ -30,13 +32,15 @@ func main() {
 	few := flag.Int("bleve", 50_000, "rows beside bleve, whose index takes long to build; 0 for none")
 	clock := flag.String("clock", "wall", "wall or cpu")
 	keep := flag.String("keep", "", "folder of the reports")
+	about := flag.String("page", "columns", "columns or places")
+	cache := flag.String("cache", "", "folder of programs and indexes, as of the bench")
 	flag.Parse()
-	if err := run(*rows, *few, *clock, *keep); err != nil {
+	if err := run(*about, *rows, *few, *clock, *cache, *keep); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(rows, few int, clock, keep string) error {
+func run(about string, rows, few int, clock, cache, keep string) error {
 	if keep == "" {
 		dir, err := os.MkdirTemp("", "columns")
 		if err != nil {
@@ -47,12 +51,18 @@ func run(rows, few int, clock, keep string) error {
 	} else if err := os.MkdirAll(keep, 0o755); err != nil {
 		return err
 	}
-	var p page
-	for _, s := range sections(rows, few) {
+	p := page{about: about}
+	if titles[about] == "" {
+		return fmt.Errorf("-page %s: neither columns nor places", about)
+	}
+	for _, s := range sections(about, rows, few) {
 		path := filepath.Join(keep, s.name+".json")
 		r, err := read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			args := append([]string{"run", ".", "-measure", "columns", "-clock", clock, "-json", path}, s.flags...)
+			if cache != "" {
+				args = append(args, "-cache", cache)
+			}
 			log.Printf("go %s", strings.Join(args, " "))
 			cmd := exec.Command("go", args...)
 			cmd.Stderr = os.Stderr
@@ -75,16 +85,41 @@ type section struct {
 	flags       []string
 }
 
-func sections(rows, few int) []section {
+var titles = map[string]string{"columns": "Columns", "places": "Places and function scores"}
+
+// Modes of the tasks of places, and the others that products have.
+const (
+	placeModes  = "within,inside,nearest,score"
+	columnModes = "range,filtered,sort,terms,histogram,stats,percentiles,cardinality"
+)
+
+func sections(about string, rows, few int) []section {
 	peers := "riffle-columns,lucene-columns,lucene-columns-points,tantivy-columns"
 	n, budget := strconv.Itoa(rows), []string{"-limit", "5", "-prime", "5", "-warm", "0.1", "-reps", "10", "-budget", "0.6"}
 	all := func(name, title, docs, source, engines string) section {
-		return section{name, title, append([]string{"-docs", docs, "-sources", source, "-engines", engines}, budget...)}
+		modes := columnModes
+		if about == "places" {
+			modes = placeModes
+		}
+		return section{name, title, append([]string{"-docs", docs, "-sources", source, "-engines", engines, "-modes", modes}, budget...)}
+	}
+	once := func(name, title, source, modes string) section {
+		return section{name, title, []string{"-docs", n, "-sources", source, "-engines", peers, "-modes", modes,
+			"-passes", "1", "-prime", "0.7", "-reps", "0", "-limit", "50"}}
+	}
+	if about == "places" {
+		s := []section{
+			all("places", "Products", n, "@products", peers),
+			once("places-new", "Products: shapes that are new, each timed once", "@products", "within,inside"),
+		}
+		if few > 0 {
+			s = append(s, all("places-bleve", "Products, beside bleve", strconv.Itoa(few), "@products", "riffle-columns,bleve-columns"))
+		}
+		return s
 	}
 	s := []section{
 		all("logs", "Log lines", n, "@logs", peers),
-		{"new", "Log lines: ranges that are new, each timed once", []string{"-docs", n, "-engines", peers, "-modes", "range,filtered",
-			"-passes", "1", "-prime", "0.7", "-reps", "0", "-limit", "50"}},
+		once("new", "Log lines: ranges that are new, each timed once", "@logs", "range,filtered"),
 		all("products", "Products", n, "@products", peers),
 	}
 	if few > 0 {
@@ -112,6 +147,7 @@ type report struct {
 		Engine, With          string
 		Hits, Same, Tied, Off int
 		Counts, CountsWrong   int
+		CountsBorder          int
 		Examples              []string
 	}
 }

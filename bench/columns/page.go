@@ -9,6 +9,7 @@ import (
 
 // A page has the reports of all sections.
 type page struct {
+	about    string // the flag -page
 	sections []section
 	reports  []*report
 }
@@ -21,9 +22,9 @@ var names = map[string]string{
 
 func (p *page) write(w io.Writer) {
 	first := p.reports[0]
-	fmt.Fprintf(w, "# Columns over %s rows\n\n", thousands(float64(first.Docs)))
-	fmt.Fprintf(w, "Written by `go run ./columns` in `bench`. %s, %s, load %s when it began.\n", first.Date[:10], first.Machine, first.Load)
-	fmt.Fprintf(w, "One query thread; mean µs (clock: %s) of the best of several rounds, so ranges come again\n", first.Clock)
+	fmt.Fprintf(w, "# %s over %s rows\n\n", titles[p.about], thousands(float64(first.Docs)))
+	fmt.Fprintf(w, "Written by `go run ./columns -page %s` in `bench`. %s, %s, load %s when it began.\n", p.about, first.Date[:10], first.Machine, first.Load)
+	fmt.Fprintf(w, "One query thread; mean µs (clock: %s) of the best of several rounds, so ranges and shapes\ncome again ", first.Clock)
 	fmt.Fprint(w, "unless a section says new; and the peer's time divided by riffle's (target in brackets; **missed**).\n")
 	fmt.Fprint(w, "Of Lucene's two variants the faster one counts, except for counts of ranges.\n")
 	for i, r := range p.reports {
@@ -188,8 +189,12 @@ func thousands(v float64) string {
 func (r *report) writeAnswers(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, a := range r.Agreements {
-		fmt.Fprintf(w, "- %s with %s: of %s hits %s are the same, %d cut off inside a tie, %d off; %d counts, %d off.\n", names[a.Engine], names[a.With],
-			thousands(float64(a.Hits)), thousands(float64(a.Same)), a.Tied, a.Off, a.Counts, a.CountsWrong)
+		border := ""
+		if a.CountsBorder > 0 {
+			border = fmt.Sprintf("%d other by places at the border, ", a.CountsBorder)
+		}
+		fmt.Fprintf(w, "- %s with %s: of %s hits %s are the same, %d cut off inside a tie, %d off; %d counts, %s%d off.\n", names[a.Engine], names[a.With],
+			thousands(float64(a.Hits)), thousands(float64(a.Same)), a.Tied, a.Off, a.Counts, border, a.CountsWrong)
 		for _, example := range a.Examples {
 			fmt.Fprintf(w, "  - %s\n", example)
 		}

@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	(&page{[]section{{title: "Log lines"}}, []*report{r}}).write(&out)
+	(&page{"columns", []section{{title: "Log lines"}}, []*report{r}}).write(&out)
 	for _, want := range []string{
 		"# Columns over 2,000,000 rows\n",
 		"| Tantivy | 2.00 | 1.00 | 1.00 | 4.0 | 1.00 |\n",
