@@ -36,20 +36,33 @@ func TestMeasurements(t *testing.T) {
 			if m.name == "near" { // where only counts are compared
 				args = append(args, "-tasks", "count")
 			}
-			s, err := parse(args)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.engines = withoutMissing(s.engines)
-			var out bytes.Buffer
-			if err := run(t.Context(), s, &out, t.Output()); err != nil {
-				t.Fatal(err)
-			}
-			checkReport(t, file)
-			if !strings.Contains(out.String(), "riffle") {
-				t.Errorf("no table: %s", out.String())
-			}
+			runSample(t, file, args)
 		})
+	}
+}
+
+// TestPlaceMeasurement runs the tasks of places and of scores by functions, which only products have.
+func TestPlaceMeasurement(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	runSample(t, file, []string{"-measure", "columns", "-sources", "@products", "-modes", "within,inside,nearest,score", "-cache", *testCache,
+		"-json", file, "-docs", "5000", "-limit", "10", "-prime", "0.2", "-warm", "0", "-reps", "2"})
+}
+
+// runSample runs with these arguments, and holds all engines to the same answers.
+func runSample(t *testing.T, file string, args []string) {
+	t.Helper()
+	s, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.engines = withoutMissing(s.engines)
+	var out bytes.Buffer
+	if err := run(t.Context(), s, &out, t.Output()); err != nil {
+		t.Fatal(err)
+	}
+	checkReport(t, file)
+	if !strings.Contains(out.String(), "riffle") {
+		t.Errorf("no table: %s", out.String())
 	}
 }
 
