@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -372,7 +373,7 @@ func (n *keyNode) countEntries(in *input) {
 		}
 		return
 	}
-	if row := n.index.row(in.owner); row != nil {
+	if row := n.rowOfAll(in); row != nil {
 		countKeys(row, e.keys)
 		return
 	}
@@ -397,18 +398,38 @@ func countKeys(row []uint32, keys []uint64) {
 	}
 }
 
+// rowOfAll returns the row of the cells of all entries, if there is one.
+func (n *keyNode) rowOfAll(in *input) []uint32 {
+	if in.set == nil {
+		return nil
+	}
+	return n.index.row(in.owner)
+}
+
 // passEntries counts the entries and hands the documents to the subs.
 func (n *keyNode) passEntries(in *input) error {
 	e, out := n.e, &n.out
 	*out = input{tile: in.tile, all: in.all, docsOfAll: in.docsOfAll, docs: e.docs, owners: out.owners[:0]}
-	for i, k := range e.keys {
-		owner := in.owner
-		if in.set == nil {
-			owner = e.owners[i]
+	out.owners = slices.Grow(out.owners, len(e.keys))[:len(e.keys)]
+	if row := n.rowOfAll(in); row != nil {
+		for i, k := range e.keys {
+			cell := row[k]
+			if cell == 0 {
+				cell = n.bucketOf(&row[k], in.owner, k) + 1
+			}
+			n.counts[cell-1]++
+			out.owners[i] = cell - 1
 		}
-		bucket := n.bucketOf(n.index.cell(owner, k), owner, k)
-		n.counts[bucket]++
-		out.owners = append(out.owners, bucket)
+	} else {
+		for i, k := range e.keys {
+			owner := in.owner
+			if in.set == nil {
+				owner = e.owners[i]
+			}
+			bucket := n.bucketOf(n.index.cell(owner, k), owner, k)
+			n.counts[bucket]++
+			out.owners[i] = bucket
+		}
 	}
 	if len(out.docs) == 0 {
 		return nil

@@ -60,7 +60,12 @@ func (n *statsNode) collect(in *input) error {
 		return err
 	}
 	switch {
-	case in.set == nil || len(e.keys) == 0:
+	case len(e.keys) == 0:
+		return nil
+	case in.set == nil && small:
+		n.addSmallPairs(e)
+		return nil
+	case in.set == nil:
 	case small:
 		n.addSmall(in.owner, e.keys)
 		return nil
@@ -142,6 +147,22 @@ func (n *statsNode) addSmall(owner uint32, keys []uint64) {
 	}
 }
 
+// addSmallPairs adds small integers of several owners.
+func (n *statsNode) addSmallPairs(e *entries) {
+	n.measures = grow(n.measures, slices.Max(e.owners))
+	measures, owners := n.measures, e.owners[:len(e.keys)]
+	for i, key := range e.keys {
+		s := &measures[owners[i]]
+		if s.n == 0 {
+			s.least, s.most = key, key
+		}
+		s.n++
+		s.least, s.most = min(s.least, key), max(s.most, key)
+		v := columns.KeyInt(key)
+		s.total.addSums(v, uint64(v*v))
+	}
+}
+
 // addFloats adds floats of one owner.
 func (n *statsNode) addFloats(owner uint32, keys []uint64) {
 	n.measures = grow(n.measures, owner)
@@ -205,6 +226,9 @@ func (n *statsNode) result(owner uint32) (*Result, error) {
 	s.Count, s.Min, s.Max = int(m.n), plain(m.leastValue), plain(m.mostValue)
 	if special := m.total.special; special != 0 {
 		s.Sum, s.Mean, s.Variance = special, special, special-special
+		return &Result{Stats: s}, nil
+	}
+	if n.nums.class != times && m.total.ofIntegers(m.n, s) {
 		return &Result{Stats: s}, nil
 	}
 	sum, squares := m.total.rat()
