@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/internal/geo"
 )
 
 // A Source is what a part reads in a segment.
@@ -60,6 +61,7 @@ func New(f *Function, sources []Source, docs uint32) (*Segment, error) {
 func (s *Segment) Scale(exponent int) {
 	s.scale = math.Ldexp(1, 32-exponent)
 	s.highest = s.boundOf(func(src *source) float64 { return src.most })
+	s.leaveOutFar()
 }
 
 // Greatest bounds the values of the function in a segment. It is independent of the origin of a Decay, and
@@ -144,7 +146,7 @@ func (s *Segment) Of(doc uint32) uint32 {
 	if s.asked[tile].Add(1) > wholeTile {
 		return s.Tile(tile)[doc%columns.TileDocs]
 	}
-	v, err := s.Value(doc)
+	v, err := s.combined(doc, s.sources)
 	if err != nil {
 		s.fail(err)
 		return 0
@@ -153,10 +155,13 @@ func (s *Segment) Of(doc uint32) uint32 {
 }
 
 // Value returns the value of a document.
-func (s *Segment) Value(doc uint32) (float64, error) {
+func (s *Segment) Value(doc uint32) (float64, error) { return s.combined(doc, s.exact()) }
+
+// combined is Value by these sources: exact ones, or those of the segment, which leave out what is far.
+func (s *Segment) combined(doc uint32, sources []source) (float64, error) {
 	c := combination{f: s.f}
-	for i := range s.sources {
-		src := &s.sources[i]
+	for i := range sources {
+		src := &sources[i]
 		if !src.applies(doc) {
 			continue
 		}
@@ -171,7 +176,7 @@ func (s *Segment) Value(doc uint32) (float64, error) {
 
 // PartValue returns the value of a part for a document, with its weight, and whether it applies.
 func (s *Segment) PartValue(part int, doc uint32) (v float64, applies bool, err error) {
-	src := &s.sources[part]
+	src := &s.exact()[part]
 	if !src.applies(doc) {
 		return 0, false, nil
 	}
@@ -250,6 +255,8 @@ type source struct {
 	Source
 	part *Part
 	most float64 // no value of a document is above, without Weight
+
+	far *geo.Window // places that are not in it have the number 0; nil where that is not known
 
 	// Of a column of kind Terms, which mixes types: its numbers lie in these bounds.
 	least, greatest float64
@@ -421,6 +428,9 @@ func termOf(c *columns.Column, key uint64) (columns.Value, error) {
 
 // ofKey returns the value of a key, without Weight.
 func (s *source) ofKey(key uint64) (float64, error) {
+	if s.far != nil && !s.far.Has(key) {
+		return 0, nil
+	}
 	if s.part.Kind == Factor {
 		v, err := number(s.Column, key)
 		return s.part.modify(v), err
