@@ -11,9 +11,10 @@ import (
 // An Aggregation counts or measures the documents that match a query, by the values of their columns
 // (Field.Column): see SearchOptions.Aggregations. The types of this package are its only
 // implementations. TermsAggregation, RangeAggregation, HistogramAggregation, DateHistogramAggregation,
-// GeohashAggregation, DistanceAggregation, FiltersAggregation and MissingAggregation make buckets of documents, each with aggregations of its
-// own (Sub), to a depth of MaxAggregationDepth. StatsAggregation, CardinalityAggregation and
-// PercentilesAggregation measure values, and TopHitsAggregation finds the best documents.
+// GeohashAggregation, DistanceAggregation, FiltersAggregation and MissingAggregation make buckets of
+// documents, each with aggregations of its own (Sub), to a depth of MaxAggregationDepth.
+// StatsAggregation, CardinalityAggregation and PercentilesAggregation measure values, and
+// TopHitsAggregation finds the best documents.
 //
 // All results are exact. A document with several values is in several buckets, once in each.
 //
@@ -168,9 +169,8 @@ type AggregationResult struct {
 // An AggregationBucket is a set of documents.
 type AggregationBucket struct {
 	// Key is the value of a TermsAggregation (string, int64, uint64, float64, bool, Point or
-	// time.Time), the geohash of a GeohashAggregation, the
-	// beginning of a histogram's bucket (float64, or time.Time in the zone), and the name of a range or
-	// filter. That of a MissingAggregation is nil.
+	// time.Time), the geohash of a GeohashAggregation, the beginning of a histogram's bucket (float64, or
+	// time.Time in the zone), and the name of a range or filter. That of a MissingAggregation is nil.
 	Key any `json:"key"`
 
 	Count int                          `json:"count"` // documents

@@ -35,6 +35,15 @@ type measurement struct {
 	mostValue  columns.Value
 }
 
+// extend adds values to a measurement but for their total.
+func (s *measurement) extend(values int64, least, most uint64) {
+	if s.n == 0 {
+		s.least, s.most = least, most
+	}
+	s.n += values
+	s.least, s.most = min(s.least, least), max(s.most, most)
+}
+
 func (n *statsNode) collect(in *input) error {
 	if n.column == nil {
 		return nil
@@ -85,11 +94,7 @@ func (n *statsNode) collect(in *input) error {
 			n.measures = grow(n.measures, owner)
 		}
 		s := &n.measures[owner]
-		if s.n == 0 {
-			s.least, s.most = key, key
-		}
-		s.n++
-		s.least, s.most = min(s.least, key), max(s.most, key)
+		s.extend(1, key, key)
 		if kind == columns.Terms {
 			s.total.addValue(m.ofValues[key-m.lo])
 			continue
@@ -114,11 +119,7 @@ func (n *statsNode) addSum(owner uint32, from uint64, of *columns.Sum) {
 	}
 	n.measures = grow(n.measures, owner)
 	s := &n.measures[owner]
-	if s.n == 0 {
-		s.least, s.most = of.Least, of.Greatest
-	}
-	s.n += int64(of.Values)
-	s.least, s.most = min(s.least, of.Least), max(s.most, of.Greatest)
+	s.extend(int64(of.Values), of.Least, of.Greatest)
 	values, base := uint64(of.Values), uint64(columns.KeyInt(from))
 	sum := values*base + of.Distances
 	s.total.addSums(int64(sum), values*base*base+2*base*of.Distances+of.Squares)
@@ -128,21 +129,16 @@ func (n *statsNode) addSum(owner uint32, from uint64, of *columns.Sum) {
 func (n *statsNode) addSmall(owner uint32, keys []uint64) {
 	n.measures = grow(n.measures, owner)
 	s := &n.measures[owner]
-	if s.n == 0 {
-		s.least, s.most = keys[0], keys[0]
-	}
-	s.n += int64(len(keys))
+	s.extend(int64(len(keys)), slices.Min(keys), slices.Max(keys))
 	for len(keys) > 0 {
 		some := keys[:min(len(keys), 1<<12)]
 		keys = keys[len(some):]
-		sum, squares, least, most := int64(0), int64(0), s.least, s.most
+		sum, squares := int64(0), int64(0)
 		for _, key := range some {
 			i := columns.KeyInt(key)
 			sum += i
 			squares += i * i
-			least, most = min(least, key), max(most, key)
 		}
-		s.least, s.most = least, most
 		s.total.addSums(sum, uint64(squares))
 	}
 }
@@ -153,11 +149,7 @@ func (n *statsNode) addSmallPairs(e *entries) {
 	measures, owners := n.measures, e.owners[:len(e.keys)]
 	for i, key := range e.keys {
 		s := &measures[owners[i]]
-		if s.n == 0 {
-			s.least, s.most = key, key
-		}
-		s.n++
-		s.least, s.most = min(s.least, key), max(s.most, key)
+		s.extend(1, key, key)
 		v := columns.KeyInt(key)
 		s.total.addSums(v, uint64(v*v))
 	}
@@ -167,13 +159,7 @@ func (n *statsNode) addSmallPairs(e *entries) {
 func (n *statsNode) addFloats(owner uint32, keys []uint64) {
 	n.measures = grow(n.measures, owner)
 	s := &n.measures[owner]
-	if s.n == 0 {
-		s.least, s.most = keys[0], keys[0]
-	}
-	s.n += int64(len(keys))
-	for _, key := range keys {
-		s.least, s.most = min(s.least, key), max(s.most, key)
-	}
+	s.extend(int64(len(keys)), slices.Min(keys), slices.Max(keys))
 	b := binadesPool.Get().(*binades)
 	for some := range slices.Chunk(keys, mostInBinades) {
 		s.total.addKeys(some, b)
