@@ -57,6 +57,10 @@ func (n *setNode) find(i int, in *input, set *tileSet) error {
 			clear(set[:])
 			return b.err
 		}
+		if in.few() {
+			n.findAmong(b, set)
+			return nil
+		}
 		_, err := n.column.RangeTile(in.tile, b.lo, b.hi, set)
 		return err
 	case Rings:
@@ -87,10 +91,31 @@ func (n *setNode) find(i int, in *input, set *tileSet) error {
 	return nil
 }
 
+// fewDocs is how many documents of a tile are few: their values are read, rather than all compared with each
+// range.
+const fewDocs = 16
+
+func (in *input) few() bool { return in.n <= fewDocs && len(in.docs) <= fewDocs }
+
+// findAmong is find for a range, of documents whose values collect has read.
+func (n *setNode) findAmong(b *keyRange, set *tileSet) {
+	clear(set[:])
+	for i, key := range n.e.keys {
+		if b.lo <= key && key <= b.hi {
+			set[n.e.docs[i]/64&63] |= 1 << (n.e.docs[i] % 64)
+		}
+	}
+}
+
 func (n *setNode) collect(in *input) error {
 	switch n.Of.(type) {
 	case Ranges, Rings:
 		if err := n.countMissing(in); err != nil || n.column == nil {
+			return err
+		}
+	}
+	if len(n.bounds) > 0 && in.few() {
+		if err := n.reader.join(in, n.e); err != nil {
 			return err
 		}
 	}
