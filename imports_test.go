@@ -53,14 +53,14 @@ func TestImports(t *testing.T) {
 		"internal/search":      {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/dispatch", "internal/geo", "internal/live", "internal/plan"},
 		"internal/gpu":         {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "gpuexec/partition", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":    {"internal/accelerator"},
-		"internal/hook":        {"cpuexec", "store"},
+		"internal/hook":        {"cpuexec", "internal/shapes", "store"},
 		"internal/highlight":   {},
 		"internal/shapes":      {"columns", "internal/geo"},
 		"internal/impl":        {},
 		"internal/collection":  {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":        {"blockmax", "internal/collection", "postings"},
 		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
-		"compat/bleve":         {"analysis", "analysis/bleve", "internal/language"},                                                                                                 // besides the root
+		"compat/bleve":         {"analysis", "analysis/bleve", "internal/geo", "internal/hook", "internal/language", "internal/shapes"},                                             // besides the root
 		"cmd/riffle":           {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},

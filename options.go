@@ -18,6 +18,7 @@ import (
 	"github.com/riffle-search/riffle/internal/hook"
 	"github.com/riffle-search/riffle/internal/live"
 	"github.com/riffle-search/riffle/internal/memlimit"
+	"github.com/riffle-search/riffle/internal/shapes"
 	"github.com/riffle-search/riffle/postings"
 	"github.com/riffle-search/riffle/segment"
 	"github.com/riffle-search/riffle/store"
@@ -393,6 +394,7 @@ func init() {
 		}
 	}
 	hook.SetPolicy = func(exec any, p cpuexec.Policy) { exec.(*Exec).baseline = p }
+	hook.WithinShape = func(field string, s shapes.Shape, text string) any { return withinShape{field, s, text} }
 }
 
 func (p *privateOptions) set(k hook.Knobs) {

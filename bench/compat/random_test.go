@@ -47,6 +47,20 @@ var mappings = []string{
 	`{"default_analyzer": "pairs", "analysis": {"token_filters": {"two": {"type": "shingle", "min": 2, "max": 2, "output_original": true}, "no": {"type": "stop_tokens", "stop_token_map": "few"}},
 		"token_maps": {"few": {"type": "custom", "tokens": ["the", "a"]}}, "char_filters": {"dash": {"type": "regexp", "regexp": "-+", "replace": " "}},
 		"analyzers": {"pairs": {"type": "custom", "char_filters": ["dash"], "tokenizer": "unicode", "token_filters": ["to_lower", "no", "two"]}}}}`,
+	// With docvalues riffle sorts by columns.
+	`{"default_mapping": {"dynamic": false, "properties": {
+		"title": {"fields": [` + text(`, "analyzer": "keyword", "docvalues": true`) + `, ` + text(`, "name": "plain", "analyzer": "lower", "docvalues": true`) + `]},
+		"body": {"fields": [` + text(`, "docvalues": true`) + `]},
+		"tags": {"fields": [` + text(`, "analyzer": "keyword", "docvalues": true`) + `]},
+		"people": {"properties": {"name": {"fields": [` + text(`, "analyzer": "keyword", "docvalues": true`) + `]}, "age": {"fields": [{"type": "number", "index": true, "docvalues": true}]}}},
+		"n": {"fields": [{"type": "number", "index": true, "docvalues": true}]},
+		"at": {"fields": [{"type": "datetime", "index": true, "docvalues": true}]},
+		"mixed": {"fields": [{"type": "number", "index": true, "docvalues": true}]},
+		"ok": {"fields": [{"type": "boolean", "index": true, "docvalues": true}]}}},
+	  "analysis": {"analyzers": {"lower": {"type": "custom", "tokenizer": "single", "token_filters": ["to_lower"]}}}}`,
+	`{"types": {"book": {"properties": {"n": {"fields": [{"type": "number", "index": true, "docvalues": true}]}, "mixed": {"fields": [{"type": "text", "analyzer": "keyword", "index": true, "docvalues": true}]}}},
+		"note": {"properties": {"title": {"fields": [` + text(`, "analyzer": "keyword", "docvalues": true`) + `]}, "mixed": {"fields": [{"type": "number", "index": true, "docvalues": true}]}}}},
+	  "default_mapping": {"properties": {"at": {"fields": [{"type": "datetime", "index": true, "docvalues": true}, ` + text(`, "name": "plain", "analyzer": "keyword", "docvalues": true`) + `]}}}}`,
 }
 
 var vocabulary = strings.Fields("the of whale Whales whaling sea seas ship SHIP ships white captain a to and running ran café cafe naïve x1 1851 42 " +
@@ -272,6 +286,10 @@ func TestSameAnswers(t *testing.T) {
 
 // both makes an index of each.
 func both(t *testing.T, mapping string, rng *rand.Rand, docs int) (upstream.Index, *bleve.Index) {
+	return bothOf(t, mapping, rng, docs, document)
+}
+
+func bothOf(t *testing.T, mapping string, rng *rand.Rand, docs int, document func(*rand.Rand) map[string]any) (upstream.Index, *bleve.Index) {
 	im := upstream.NewIndexMapping()
 	if err := json.Unmarshal([]byte(mapping), im); err != nil {
 		t.Fatal(err)
@@ -291,7 +309,7 @@ func both(t *testing.T, mapping string, rng *rand.Rand, docs int) (upstream.Inde
 	var all []bleve.Document
 	for i := range docs {
 		id, doc := fmt.Sprintf("d%d", i), document(rng)
-		if doc["mixed"] == "" && strings.Contains(mapping, `"default_analyzer": "keyword"`) {
+		if doc["mixed"] == "" && (strings.Contains(mapping, `"default_analyzer": "keyword"`) || strings.Contains(mapping, `"mixed": {"fields": [{"type": "text", "analyzer": "keyword"`)) {
 			delete(doc, "mixed") // which bleve makes an empty term of; riffle has none
 		}
 		if err := batch.Index(id, doc); err != nil {

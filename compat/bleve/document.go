@@ -84,6 +84,11 @@ func (w *walker) property(v any, path []string, places []uint64) {
 	switch v := v.(type) {
 	case nil:
 	case map[string]any, []any:
+		if exact != nil {
+			for _, f := range exact.Fields {
+				w.place(f, v, path, places) // an object or a pair may be a point, and has values of its own
+			}
+		}
 		w.walk(v, path, places)
 	default:
 		if exact != nil {
@@ -137,6 +142,9 @@ func (w *walker) field(f *fieldMapping, v any, path []string, places []uint64) {
 				return
 			}
 			out.kind, out.nanos, out.how = dateValue, t.UnixNano(), layout
+		case "geopoint":
+			w.place(f, v, path, places)
+			return
 		default:
 			return
 		}
@@ -153,10 +161,24 @@ func (w *walker) field(f *fieldMapping, v any, path []string, places []uint64) {
 	default:
 		return
 	}
-	if !f.InAll {
-		w.notInAll[out.field] = true
+	w.add(f, out)
+}
+
+// place adds a value of a field of places, if it is a point.
+func (w *walker) place(f *fieldMapping, v any, path []string, places []uint64) {
+	if f.Type != "geopoint" {
+		return
 	}
-	w.out = append(w.out, out)
+	if lon, lat, ok := pointIn(v); ok {
+		w.add(f, value{field: f.fieldName(path), kind: placeValue, stored: f.Store, indexed: f.Index, vectors: f.TermVectors, places: places, place: placeOf(lon, lat)})
+	}
+}
+
+func (w *walker) add(f *fieldMapping, v value) {
+	if !f.InAll {
+		w.notInAll[v.field] = true
+	}
+	w.out = append(w.out, v)
 }
 
 func (w *walker) analyzer(f *fieldMapping, path []string) string {
@@ -172,7 +194,8 @@ func (w *walker) analyzer(f *fieldMapping, path []string) string {
 // fields returns the fields of a riffle document: those of bleve's document, each value encoded.
 func (m *Mapping) fields(id string, doc any) (map[string]any, error) {
 	lists := map[string][]string{}
-	for _, v := range m.values(doc) {
+	values := m.values(doc)
+	for _, v := range values {
 		if reason, ok := m.unmade[v.how]; ok && v.kind == textValue && v.indexed {
 			return nil, fmt.Errorf("field %q: analyzer %q: %s", v.field, v.how, reason)
 		}
@@ -190,9 +213,10 @@ func (m *Mapping) fields(id string, doc any) (map[string]any, error) {
 	}
 	name := value{kind: textValue, indexed: true, how: "keyword", text: id}
 	lists[idField] = append(lists[idField], name.encode())
-	fields := make(map[string]any, len(lists))
+	fields := make(map[string]any, len(lists)+1)
 	for name, list := range lists {
 		fields[name] = list
 	}
+	m.addColumns(fields, id, values)
 	return fields, nil
 }

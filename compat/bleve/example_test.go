@@ -50,7 +50,7 @@ func Example() {
 func ExampleMapping_Schema() {
 	m, err := bleve.ParseMapping([]byte(`{"default_mapping": {"dynamic": false, "properties": {
 		"title": {"fields": [{"type": "text", "analyzer": "en", "store": true, "index": true, "include_term_vectors": true}]},
-		"at":    {"fields": [{"type": "geopoint", "index": true}]}}}, "default_field": "title"}`))
+		"at":    {"fields": [{"type": "geoshape", "index": true}]}}}, "default_field": "title"}`))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,5 +61,5 @@ func ExampleMapping_Schema() {
 	}
 	// Output:
 	// bleve/en ignore
-	// default_mapping.properties["at"].fields[0].type: fields of type "geopoint" are not supported
+	// default_mapping.properties["at"].fields[0].type: fields of type "geoshape" are not supported
 }

@@ -34,6 +34,13 @@ func (f *finder) find(ctx context.Context) error {
 		if err := f.inOrder(ctx); err != nil {
 			return err
 		}
+	} else if keys, err := f.columnKeys(ctx); err != nil {
+		return err
+	} else if keys != nil {
+		native = true
+		if err := f.byColumns(ctx, keys); err != nil {
+			return err
+		}
 	}
 	var visits []visit
 	if !native {
@@ -55,6 +62,9 @@ func (f *finder) find(ctx context.Context) error {
 		}
 	}
 	if r.byScore() && native || f.total == 0 {
+		return nil
+	}
+	if r.unscored {
 		return nil
 	}
 	res, err := f.snapshot.Search(ctx, f.query, &riffle.SearchOptions{K: 1})

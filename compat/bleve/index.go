@@ -17,6 +17,7 @@ type Index struct {
 	m         *Mapping
 	engine    *riffle.Engine
 	mostTerms int // riffle.Options.MaxTerms
+	cache     columnCache
 }
 
 // Options configures Open. A nil *Options is valid.
@@ -44,6 +45,7 @@ func Open(dir string, m *Mapping, o *Options) (*Index, error) {
 	}
 	text := riffle.Field{Type: riffle.FieldText, NoStore: true}
 	opts.Schema = &riffle.Schema{Analyzer: TermsAnalyzer, Fields: map[string]riffle.Field{allField: text, plainField(allField): text, idField: text}}
+	m.columns.declare(opts.Schema.Fields)
 	opts.Analyzers = map[string]analysis.Analyzer{TermsAnalyzer: valueAnalyzer{m}}
 	opts.AllowUnknownFields = true
 	opts.MaxFields = riffle.MaxMaxFields
@@ -59,7 +61,7 @@ func Open(dir string, m *Mapping, o *Options) (*Index, error) {
 	if mostTerms == 0 {
 		mostTerms = riffle.DefaultMaxTerms
 	}
-	return &Index{name, m, e, mostTerms}, nil
+	return &Index{name: name, m: m, engine: e, mostTerms: mostTerms}, nil
 }
 
 // Close closes the index.

@@ -29,6 +29,7 @@ type Mapping struct {
 	unmade       map[string]string // analyzers that riffle lacks, with the reason
 	parsers      map[string]dateParser
 	unsupported  map[string]string // fields that are not searchable, with the reason
+	columns      columnFields
 	problems     []Problem
 }
 
@@ -68,6 +69,7 @@ type fieldMapping struct {
 	TermVectors   bool   `json:"include_term_vectors"`
 	InAll         bool   `json:"include_in_all"`
 	DateFormat    string `json:"date_format"`
+	DocValues     bool   `json:"docvalues"`
 	SynonymSource string `json:"synonym_source"`
 }
 
@@ -132,6 +134,7 @@ func parseMapping(text []byte) (*Mapping, error) {
 			return nil, err
 		}
 	}
+	m.findColumns()
 	return m, nil
 }
 
@@ -190,8 +193,8 @@ func (m *Mapping) checkField(path, name string, f *fieldMapping) error {
 		m.problem(path+".synonym_source", "synonyms of requests are not supported")
 	}
 	switch f.Type {
-	case "text", "number", "datetime", "boolean":
-	case "geopoint", "geoshape", "IP", "vector", "vector_base64":
+	case "text", "number", "datetime", "boolean", "geopoint":
+	case "geoshape", "IP", "vector", "vector_base64":
 		reason := fmt.Sprintf("fields of type %q are not supported", f.Type)
 		m.problem(path+".type", reason)
 		m.unsupported[name] = reason

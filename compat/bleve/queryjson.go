@@ -60,6 +60,12 @@ type queryJSON struct {
 	Wildcard   *string  `json:"wildcard"`
 	IDs        []string `json:"ids"`
 	Bool       *bool    `json:"bool"`
+
+	TopLeft     json.RawMessage `json:"top_left"` // a point, as all others here: see pointIn
+	BottomRight json.RawMessage `json:"bottom_right"`
+	Location    json.RawMessage `json:"location"`
+	Distance    json.RawMessage `json:"distance"`
+	Polygon     json.RawMessage `json:"polygon_points"`
 }
 
 // A queryParser reads queries for a mapping.
@@ -186,10 +192,17 @@ func (p *queryParser) node(place string, members map[string]json.RawMessage, j *
 			return term{field, "T", boost}, nil
 		}
 		return term{field, "F", boost}, nil
+	case has("top_left") && has("bottom_right"):
+		return p.box(place, field, j, boost)
+	case has("distance"):
+		return p.circle(place, field, j, boost)
+	case has("polygon_points"):
+		n, err := p.polygon(field, j, boost)
+		return leaf("polygon_points", n, err)
 	}
-	for _, member := range []string{"top_left", "distance", "polygon_points", "geometry", "cidr"} {
+	for _, member := range []string{"geometry", "cidr"} {
 		if has(member) {
-			return leaf(member, nil, errorf("places and addresses of networks are not supported"))
+			return leaf(member, nil, errorf("shapes and addresses of networks are not supported"))
 		}
 	}
 	return nil, placed(place, errorf("it is of no known kind"))

@@ -27,7 +27,7 @@ type Hit struct {
 	Fragments   map[string][]string `json:"fragments,omitempty"`
 	Sort        []string            `json:"sort,omitempty"`
 	DecodedSort []string            `json:"decoded_sort,omitempty"`
-	Fields      map[string]any      `json:"fields,omitempty"` // values: string, float64, bool, or []any of these
+	Fields      map[string]any      `json:"fields,omitempty"` // values: string, float64, bool, of a place []float64{lon, lat}, or []any of these
 
 	terms  []string // for the sort keys that are fields
 	order  [2]int   // number of the index, and place among its documents

@@ -13,6 +13,8 @@ import (
 // Schema returns the schema by which riffle indexes the documents that the mapping is for, and lists
 // what of the mapping it does not say. It is for programs that use riffle's own queries; the indexes of
 // this package do not need it.
+//
+// A field of places reads what bleve reads, but refuses texts that are no geohash, and coordinates out of range.
 func (m *Mapping) Schema() (*riffle.Schema, []Problem) {
 	b := schemaBuilder{m: m, problems: slices.Clone(m.problems), from: map[string]string{}}
 	b.schema = &riffle.Schema{Fields: map[string]riffle.Field{}, Analyzers: maps.Clone(m.declarations), Analyzer: analyzerName(m, m.analyzer)}
@@ -145,6 +147,8 @@ func (b *schemaBuilder) field(at string, path []string, f *fieldMapping) (field 
 		field.Type = riffle.FieldNumber
 	case "boolean":
 		field.Type = riffle.FieldBool
+	case "geopoint":
+		field.Type = riffle.FieldPlace
 	case "datetime":
 		if field.Type = riffle.FieldDate; f.DateFormat != "" && f.DateFormat != defaultParser {
 			b.problem(at+".date_format", "strings are read as RFC 3339 or as a date alone; put others as a time.Time")

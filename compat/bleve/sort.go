@@ -2,6 +2,7 @@ package bleve
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,17 +10,33 @@ import (
 	"unicode/utf8"
 )
 
-// A sortKey orders hits by their score, their id or the terms of a field.
+// A sortKey orders hits by their score, their id, the terms of a field, or the distance of its places.
 type sortKey struct {
 	id         bool
 	field      string // unless it is empty
 	descending bool
+	from       *origin // of distances
 
 	// Of a field.
 	kind  termKind
 	max   bool // the greatest of several terms counts, else the least
 	first bool // documents without a term come first, else last
 }
+
+// An origin is a point that distances are measured from, in a unit.
+type origin struct{ lon, lat, unit float64 }
+
+// distance returns the distance of a place, in metres.
+func (o *origin) distance(p place) float64 {
+	lon, lat := p.degrees()
+	return haversine(o.lon, o.lat, lon, lat) * 1000
+}
+
+// term returns the term for the distance of a place.
+func (o *origin) term(p place) string { return prefixCoded(sortableFloat(o.distance(p)/o.unit), 0) }
+
+// noDistance is the term for documents without a place. It is that of no number.
+var noDistance = prefixCoded(math.MaxInt64, 0)
 
 // A termKind says which terms of a field count.
 type termKind uint8
@@ -61,6 +78,8 @@ func parseSortKey(text json.RawMessage) (key sortKey, err error) {
 		Type       any    `json:"type"`
 		Mode       any    `json:"mode"`
 		Missing    any    `json:"missing"`
+		Location   any    `json:"location"`
+		Unit       any    `json:"unit"`
 	}
 	if err := json.Unmarshal(text, &object); err != nil {
 		return key, errorf("a text or an object is wanted")
@@ -73,10 +92,20 @@ func parseSortKey(text json.RawMessage) (key sortKey, err error) {
 	case "score":
 		return key, nil
 	case "geo_distance":
-		return key, errorf("places are not supported")
+		lon, lat, ok := pointIn(object.Location)
+		if !ok {
+			return key, errorf(`location: it is no point: {"lon": 13.4, "lat": 52.5}, [13.4, 52.5], "52.5,13.4" or a geohash is wanted`)
+		}
+		key.field, key.from = object.Field, &origin{lon, lat, 1}
+		if name, ok := object.Unit.(string); ok {
+			if key.from.unit, err = parseDistanceUnit(name); err != nil {
+				return key, placed("unit", err)
+			}
+		}
+		return key, key.check()
 	case "field":
 	default:
-		return key, errorf(`by: "field", "id" or "score" is wanted, not %q`, object.By)
+		return key, errorf(`by: "field", "geo_distance", "id" or "score" is wanted, not %q`, object.By)
 	}
 	key.field = object.Field
 	if name, ok := object.Type.(string); ok {
@@ -115,16 +144,14 @@ func (k *sortKey) check() error {
 
 // term returns the term by which a document is sorted, of those that it has, which ascend.
 func (k *sortKey) term(terms []string) string {
-	if k.kind != stringTerms {
-		var whole []string
-		coded := true // all terms are of numbers and dates, as bleve tells by their form alone
-		for _, term := range terms {
-			shift, ok := prefixCoding(term)
-			coded = coded && ok
-			if ok && shift == 0 {
-				whole = append(whole, term)
-			}
+	if k.from != nil {
+		if whole, _ := wholeTerms(terms); len(whole) > 0 {
+			return k.from.term(placeNumbered(prefixDecoded(whole[0])))
 		}
+		return noDistance
+	}
+	if k.kind != stringTerms {
+		whole, coded := wholeTerms(terms)
 		if k.kind != anyTerms || coded && len(whole) > 0 {
 			terms = whole
 		}
@@ -140,8 +167,25 @@ func (k *sortKey) term(terms []string) string {
 	return terms[0]
 }
 
+// wholeTerms returns the terms of whole numbers and dates among others, and whether all are terms of numbers:
+// bleve tells by their form alone.
+func wholeTerms(terms []string) (whole []string, coded bool) {
+	coded = true
+	for _, term := range terms {
+		shift, ok := prefixCoding(term)
+		coded = coded && ok
+		if ok && shift == 0 {
+			whole = append(whole, term)
+		}
+	}
+	return whole, coded
+}
+
 // decode returns what decoded_sort has for a term.
 func (k *sortKey) decode(term string) string {
+	if k.from != nil {
+		return strconv.FormatFloat(floatOf(prefixDecoded(term)), 'f', -1, 64)
+	}
 	if k.kind != numberTerms && k.kind != dateTerms || term == lowTerm || term == highTerm {
 		return term
 	}
@@ -154,14 +198,14 @@ func (k *sortKey) decode(term string) string {
 
 // encode returns the term for a key of search_after or search_before.
 func (k *sortKey) encode(key string) (string, error) {
-	switch k.kind {
-	case numberTerms:
+	switch {
+	case k.from != nil || k.kind == numberTerms:
 		f, err := strconv.ParseFloat(key, 64)
 		if err != nil {
 			return "", errorf("%q is no number", key)
 		}
 		return prefixCoded(sortableFloat(f), 0), nil
-	case dateTerms:
+	case k.kind == dateTerms:
 		t, err := time.Parse(time.RFC3339Nano, key)
 		if err != nil {
 			return "", errorf("%q is no date", key)

@@ -30,6 +30,7 @@ type value struct {
 	number float64
 	nanos  int64 // of a date, since 1970
 	truth  bool
+	place  place
 }
 
 // Kinds of values.
@@ -38,6 +39,7 @@ const (
 	numberValue = 'n'
 	dateValue   = 'd'
 	boolValue   = 'b'
+	placeValue  = 'g'
 )
 
 // separator is a control character that names of analyzers and layouts of dates lack.
@@ -69,6 +71,8 @@ func (v *value) encode() string {
 		b.WriteString(strconv.FormatInt(v.nanos, 10))
 	case boolValue:
 		b.WriteString(strconv.FormatBool(v.truth))
+	case placeValue:
+		b.WriteString(strconv.FormatInt(v.place.number(), 10))
 	}
 	return b.String()
 }
@@ -114,6 +118,10 @@ func decode(field, stored string) (v value, err error) {
 		v.nanos, err = strconv.ParseInt(parts[3], 10, 64)
 	case boolValue:
 		v.truth, err = strconv.ParseBool(parts[3])
+	case placeValue:
+		var n int64
+		n, err = strconv.ParseInt(parts[3], 10, 64)
+		v.place = placeNumbered(n)
 	default:
 		err = errEncoding
 	}
@@ -132,6 +140,9 @@ func (v *value) answer() any {
 		return formatDate(v.nanos, v.how)
 	case boolValue:
 		return v.truth
+	case placeValue:
+		lon, lat := v.place.degrees()
+		return []float64{lon, lat}
 	}
 	return v.text
 }
@@ -165,24 +176,35 @@ func floatOf(n int64) float64 {
 }
 
 // exactTerms are the terms of a value that is not a text: of a number or a date, one for each four
-// bits that are left out at its end, by which ranges take few terms; and T or F.
+// bits that are left out at its end, by which ranges take few terms; of a place, one for each nine; and
+// T or F.
 func (v *value) exactTerms() []string {
-	n, ok := v.sortable()
-	if !ok {
+	switch v.kind {
+	case placeValue:
+		return prefixTerms(v.place.number(), placeStep)
+	case boolValue:
 		if v.truth {
 			return []string{"T"}
 		}
 		return []string{"F"}
 	}
+	n, _ := v.sortable()
+	return prefixTerms(n, precisionStep)
+}
+
+func prefixTerms(n int64, step uint) []string {
 	terms := make([]string, 0, 64/precisionStep)
-	for shift := uint(0); shift < 64; shift += precisionStep {
+	for shift := uint(0); shift < 64; shift += step {
 		terms = append(terms, prefixCoded(n, shift))
 	}
 	return terms
 }
 
-// precisionStep is how many bits of a number the next of its terms leaves out.
-const precisionStep = 4
+// How many bits of a number, or of a place, the next of its terms leaves out.
+const (
+	precisionStep = 4
+	placeStep     = 9
+)
 
 // prefixCoded returns the term of a number without its last bits: a byte that says how many, then
 // seven bits a byte, so that terms of one length have the order of the numbers.

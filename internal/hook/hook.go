@@ -1,11 +1,13 @@
-// Package hook gives riffle's own test and benchmark programs access to private settings. Package
-// riffle fills the hooks in when it is initialised, so its exported API does not grow by them.
+// Package hook gives riffle's own packages what its exported API lacks: test and benchmark programs private
+// settings, and compat/bleve a query for shapes of its own. Package riffle fills the hooks in when it is
+// initialised, so its exported API does not grow by them.
 package hook
 
 import (
 	"time"
 
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/shapes"
 	"github.com/riffle-search/riffle/store"
 )
 
@@ -26,3 +28,7 @@ var Set func(opts any, k Knobs)
 // SetPolicy makes exec, a *riffle.Exec, share the cores by any policy, including those that riffle
 // does not offer: cpuexec.FGQP and cpuexec.DOCP, the baselines of Tatikonda 2011.
 var SetPolicy func(exec any, p cpuexec.Policy)
+
+// WithinShape returns a riffle.Query for the documents that have a place of a field within a shape. Shapes
+// that differ must differ in text, by which answers are cached. Such a query cannot be read back from JSON.
+var WithinShape func(field string, s shapes.Shape, text string) any
