@@ -137,6 +137,33 @@ func geoDistanceKey(rng *rand.Rand) map[string]any {
 	return k
 }
 
+// placeRequest makes a request at random. Its last key is the id, since bleve has the documents of a batch in any order.
+func placeRequest(rng *rand.Rand, borders []string) map[string]any {
+	r := map[string]any{"query": placeQuery(rng, borders), "size": 1 + rng.IntN(20), "sort": []any{"_id"}, "fields": []string{"*"}, "includeLocations": rng.IntN(2) == 0}
+	switch rng.IntN(8) {
+	case 0:
+		r["query"] = map[string]any{"match_all": map[string]any{}}
+	case 1:
+		r["query"] = map[string]any{"must": map[string]any{"conjuncts": []any{placeQuery(rng, borders)}}, "must_not": map[string]any{"disjuncts": []any{placeQuery(rng, borders)}}}
+	case 2:
+		r["facets"] = map[string]any{"f": map[string]any{"field": []string{"at", "house"}[rng.IntN(2)], "size": 10}}
+	}
+	if rng.IntN(3) > 0 {
+		keys := []any{geoDistanceKey(rng)}
+		switch rng.IntN(8) {
+		case 0:
+			keys = append([]any{[]string{"name", "-n", "at", "house"}[rng.IntN(4)]}, keys...)
+		case 1:
+			keys = append(keys, geoDistanceKey(rng))
+		case 2:
+			keys = append(keys, "-name", "_score")
+			r["score"] = "none" // those of bleve are others
+		}
+		r["sort"] = append(keys, []string{"_id", "-_id"}[rng.IntN(2)])
+	}
+	return r
+}
+
 // TestSamePlaces compares what bleve and riffle answer to queries for places and to sorting by distances, at
 // poles, at the date line and at the borders of areas.
 func TestSamePlaces(t *testing.T) {
@@ -150,28 +177,7 @@ func TestSamePlaces(t *testing.T) {
 		theirs, ours := bothOf(t, mapping, rng, 300, placeDocument)
 		borders := bordersOf(t, theirs)
 		for range requests {
-			r := map[string]any{"query": placeQuery(rng, borders), "size": 1 + rng.IntN(20), "sort": []any{"_id"}, "fields": []string{"*"}, "includeLocations": rng.IntN(2) == 0}
-			switch rng.IntN(8) {
-			case 0:
-				r["query"] = map[string]any{"match_all": map[string]any{}}
-			case 1:
-				r["query"] = map[string]any{"must": map[string]any{"conjuncts": []any{placeQuery(rng, borders)}}, "must_not": map[string]any{"disjuncts": []any{placeQuery(rng, borders)}}}
-			case 2:
-				r["facets"] = map[string]any{"f": map[string]any{"field": []string{"at", "house"}[rng.IntN(2)], "size": 10}}
-			}
-			if rng.IntN(3) > 0 {
-				keys := []any{geoDistanceKey(rng)}
-				switch rng.IntN(8) {
-				case 0:
-					keys = append([]any{[]string{"name", "-n", "at", "house"}[rng.IntN(4)]}, keys...)
-				case 1:
-					keys = append(keys, geoDistanceKey(rng))
-				case 2:
-					keys = append(keys, "-name", "_score")
-					r["score"] = "none" // those of bleve are others
-				}
-				r["sort"] = append(keys, []string{"_id", "-_id"}[rng.IntN(2)]) // bleve has the documents of a batch in any order
-			}
+			r := placeRequest(rng, borders)
 			for page := range 4 {
 				request, err := json.Marshal(r)
 				if err != nil {

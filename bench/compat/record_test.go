@@ -36,8 +36,13 @@ func TestRecord(t *testing.T) {
 		t.Skip("only with -record")
 	}
 	var all []recording
-	for _, number := range []int{0, 3, 4, 5} {
-		r := recording{Mapping: json.RawMessage(mappings[number])}
+	ofPlaces := len(mappings)
+	for _, number := range []int{0, 3, 4, 5, ofPlaces} {
+		mapping, newDocument := placeMappings[0], placeDocument
+		if number < ofPlaces {
+			mapping, newDocument = mappings[number], document
+		}
+		r := recording{Mapping: json.RawMessage(mapping)}
 		rng := rand.New(rand.NewPCG(15, uint64(number)))
 		im := upstream.NewIndexMapping()
 		if err := json.Unmarshal(r.Mapping, im); err != nil {
@@ -51,7 +56,7 @@ func TestRecord(t *testing.T) {
 		theirs.SetName("x")
 		batch := theirs.NewBatch()
 		for i := range 30 {
-			id, doc := "d"+string(rune('A'+i)), document(rng)
+			id, doc := "d"+string(rune('A'+i)), newDocument(rng)
 			text, err := json.Marshal(doc)
 			if err != nil {
 				t.Fatal(err)
@@ -65,14 +70,24 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		var requests []string
-		for line := range strings.Lines(oddRequests) {
-			requests = append(requests, line)
-		}
-		for range 150 {
-			requests = append(requests, strings.Replace(string(request(rng)), `"size":100`, `"size":5`, 1))
-		}
-		for range 60 {
-			requests = append(requests, string(facetsRequest(rng)))
+		if number == ofPlaces {
+			for range 200 {
+				text, err := json.Marshal(placeRequest(rng, []string{"1000km"}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				requests = append(requests, string(text))
+			}
+		} else {
+			for line := range strings.Lines(oddRequests) {
+				requests = append(requests, line)
+			}
+			for range 150 {
+				requests = append(requests, strings.Replace(string(request(rng)), `"size":100`, `"size":5`, 1))
+			}
+			for range 60 {
+				requests = append(requests, string(facetsRequest(rng)))
+			}
 		}
 		for _, text := range requests {
 			a := recorded{Request: json.RawMessage(text)}

@@ -20,7 +20,7 @@ type columnKey struct {
 // are wanted: from the one that they precede backwards. nil stands for no.
 func (f *finder) columnKeys(ctx context.Context) (keys []columnKey, err error) {
 	r, c := f.request, columnsOf{f.index, f.snapshot}
-	if !r.byField() { // search_after an id or a score: without values, visiting all documents is as good
+	if f.index.byValues || !r.byField() { // search_after an id or a score: without values, visiting all documents is as good
 		return nil, nil
 	}
 	if ok, err := c.complete(ctx); !ok || err != nil {
@@ -73,8 +73,8 @@ func (f *finder) sortsPlaces(ctx context.Context, k *sortKey) (bool, error) {
 	if !slices.Contains(f.index.m.columns.places, k.field) || checkPoint(k.from.lon, k.from.lat) != nil {
 		return false, nil
 	}
-	several, err := columnsOf{f.index, f.snapshot}.some(ctx, severalColumn(k.field))
-	return !several, err
+	odd, err := columnsOf{f.index, f.snapshot}.some(ctx, oddColumn(k.field))
+	return !odd, err
 }
 
 // value returns what a hit has for the key, as riffle has it.

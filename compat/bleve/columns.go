@@ -22,8 +22,8 @@ func numberColumn(field string) string { return field + separator + "n" }
 func termColumn(field string) string   { return field + separator + "k" }
 func placeColumn(field string) string  { return field + separator + "p" }
 
-// severalColumn says that a document has several places.
-func severalColumn(field string) string { return field + separator + "s" }
+// oddColumn says that a document has several places in a field, or numbers, which bleve sorts as places.
+func oddColumn(field string) string { return field + separator + "o" }
 
 const columnsField = separator + "columns"
 
@@ -101,7 +101,7 @@ func (m *Mapping) oneTerm(analyzer string) bool {
 	if same := m.sameAs[analyzer]; same != "" {
 		analyzer = same
 	} else if d, ok := m.declarations[analyzer]; ok {
-		return d.Tokenizer.Type == "single"
+		return d.Tokenizer.Type == "keyword"
 	}
 	return analyzer == "keyword"
 }
@@ -122,7 +122,7 @@ func (c *columnFields) declare(fields map[string]riffle.Field) {
 		fields[numberColumn(name)], fields[termColumn(name)] = column(riffle.FieldNumber), column(riffle.FieldKeyword)
 	}
 	for _, name := range c.places {
-		fields[placeColumn(name)], fields[severalColumn(name)] = column(riffle.FieldPlace), column(riffle.FieldBool)
+		fields[placeColumn(name)], fields[oddColumn(name)] = column(riffle.FieldPlace), column(riffle.FieldBool)
 	}
 }
 
@@ -146,8 +146,8 @@ func (m *Mapping) addColumns(to map[string]any, id string, values []value) {
 		if points != nil {
 			to[placeColumn(name)] = points
 		}
-		if len(points) > 1 {
-			to[severalColumn(name)] = true
+		if whole, _ := wholeTerms(m.termsOf(name, id, all)); len(whole) > 1 || len(whole) > len(points) {
+			to[oddColumn(name)] = true
 		}
 	}
 	for _, name := range m.columns.sorted {

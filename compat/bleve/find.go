@@ -226,17 +226,7 @@ func (f *finder) keep(h *riffle.Hit, place int, values []*value) error {
 const keptMore = 1_000
 
 // trim keeps the hits that may be on the page.
-func (f *finder) trim() {
-	r := f.request
-	r.put(f.hits)
-	n := min(r.wanted(), len(f.hits))
-	if r.before != nil {
-		f.hits = append(f.hits[:0], f.hits[len(f.hits)-n:]...)
-		return
-	}
-	clear(f.hits[n:])
-	f.hits = f.hits[:n]
-}
+func (f *finder) trim() { f.hits = f.request.first(f.request.wanted(), f.hits) }
 
 // count counts the terms of a document for the facets.
 func (f *finder) count(h *riffle.Hit, _ int, values []*value) error {

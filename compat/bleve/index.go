@@ -18,6 +18,7 @@ type Index struct {
 	engine    *riffle.Engine
 	mostTerms int // riffle.Options.MaxTerms
 	cache     columnCache
+	byValues  bool // sorts by stored values although there are columns: for tests
 }
 
 // Options configures Open. A nil *Options is valid.

@@ -91,14 +91,20 @@ func (r *request) put(hits []*Hit) {
 	slices.SortFunc(hits, func(a, b *Hit) int { return cmp.Or(r.compare(a, b), slices.Compare(a.order[:], b.order[:])) })
 }
 
+// first returns the first hits in the direction in which they are wanted: from the one that they precede
+// backwards. Equal ones are in the order of the index in both.
+func (r *request) first(n int, hits []*Hit) []*Hit {
+	slices.SortFunc(hits, func(a, b *Hit) int { return cmp.Or(r.forward(a, b), slices.Compare(a.order[:], b.order[:])) })
+	n = min(n, len(hits))
+	clear(hits[n:])
+	return hits[:n]
+}
+
 // page returns the hits of the page, in order, of those that each index has for it.
 func (r *request) page(hits []*Hit) []*Hit {
+	hits = r.first(r.wanted(), hits)
 	r.put(hits)
-	if r.before != nil {
-		hits = hits[max(0, len(hits)-r.size):]
-	}
-	hits = hits[min(r.from, len(hits)):]
-	return hits[:min(r.size, len(hits))]
+	return hits[min(r.from, len(hits)):]
 }
 
 // addScores gives hits of a page their scores, unless they were found by scores.
