@@ -32,15 +32,16 @@ func main() {
 	few := flag.Int("bleve", 50_000, "rows beside bleve, whose index takes long to build; 0 for none")
 	clock := flag.String("clock", "wall", "wall or cpu")
 	keep := flag.String("keep", "", "folder of the reports")
+	fresh := flag.Bool("new", true, "also ranges and shapes that are new, each timed once")
 	about := flag.String("page", "columns", "columns or places")
 	cache := flag.String("cache", "", "folder of programs and indexes, as of the bench")
 	flag.Parse()
-	if err := run(*about, *rows, *few, *clock, *cache, *keep); err != nil {
+	if err := run(*about, *rows, *few, *fresh, *clock, *cache, *keep); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(about string, rows, few int, clock, cache, keep string) error {
+func run(about string, rows, few int, fresh bool, clock, cache, keep string) error {
 	if keep == "" {
 		dir, err := os.MkdirTemp("", "columns")
 		if err != nil {
@@ -56,6 +57,9 @@ func run(about string, rows, few int, clock, cache, keep string) error {
 		return fmt.Errorf("-page %s: neither columns nor places", about)
 	}
 	for _, s := range sections(about, rows, few) {
+		if s.once && !fresh {
+			continue
+		}
 		path := filepath.Join(keep, s.name+".json")
 		r, err := read(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -83,6 +87,7 @@ func run(about string, rows, few int, clock, cache, keep string) error {
 type section struct {
 	name, title string
 	flags       []string
+	once        bool // each query is timed once
 }
 
 var titles = map[string]string{"columns": "Columns", "places": "Places and function scores"}
@@ -101,16 +106,16 @@ func sections(about string, rows, few int) []section {
 		if about == "places" {
 			modes = placeModes
 		}
-		return section{name, title, append([]string{"-docs", docs, "-sources", source, "-engines", engines, "-modes", modes}, budget...)}
+		return section{name, title, append([]string{"-docs", docs, "-sources", source, "-engines", engines, "-modes", modes}, budget...), false}
 	}
-	once := func(name, title, source, modes string) section {
-		return section{name, title, []string{"-docs", n, "-sources", source, "-engines", peers, "-modes", modes,
-			"-passes", "1", "-prime", "0.7", "-reps", "0", "-limit", "50"}}
+	once := func(name, title, source, engines, modes, limit string) section {
+		return section{name, title, []string{"-docs", n, "-sources", source, "-engines", engines, "-modes", modes,
+			"-passes", "1", "-prime", "0.7", "-reps", "0", "-limit", limit}, true}
 	}
 	if about == "places" {
 		s := []section{
 			all("places", "Products", n, "@products", peers),
-			once("places-new", "Products: shapes that are new, each timed once", "@products", "within,inside"),
+			once("places-new", "Products: shapes that are new, each timed once", "@products", "riffle-columns,lucene-columns-points", "within,inside", "20"),
 		}
 		if few > 0 {
 			s = append(s, all("places-bleve", "Products, beside bleve", strconv.Itoa(few), "@products", "riffle-columns,bleve-columns"))
@@ -119,7 +124,7 @@ func sections(about string, rows, few int) []section {
 	}
 	s := []section{
 		all("logs", "Log lines", n, "@logs", peers),
-		once("new", "Log lines: ranges that are new, each timed once", "@logs", "range,filtered"),
+		once("new", "Log lines: ranges that are new, each timed once", "@logs", peers, "range,filtered", "50"),
 		all("products", "Products", n, "@products", peers),
 	}
 	if few > 0 {
