@@ -260,6 +260,16 @@ func (m model) checkSelect(t *testing.T, c *Column, tile int, rng *rand.Rand) {
 				t.Fatalf("tile %d: key %d counts %d, want %d", tile, base+uint64(i), n, counts[i])
 			}
 		}
+		var docs []uint16
+		for i := range sorted {
+			if in(i) {
+				docs = append(docs, uint16(i))
+			}
+		}
+		clear(got)
+		if err := c.CountList(tile, docs, base, got); err != nil || !slices.Equal(got, counts) {
+			t.Fatalf("tile %d: a list of %d documents counts %v, %v, want %v", tile, len(docs), got, err, counts)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"encoding/binary"
 	"slices"
 	"sort"
 )
@@ -99,25 +100,148 @@ func (t *tile) countPlaces(b []byte, l layout, places []uint32, counts []uint32)
 	var room [maxTable]uint32
 	some := room[:t.entries]
 	countNumbers(places, some)
-	wide := widthOf(t.top)
-	for i, n := range some {
-		counts[packedAt(b[l.whole:], i, wide)*t.divisor] += n
+	t.countTable(b, l, some, counts)
+}
+
+// CountList is Count for the documents of a tile in a list, which ascends. It is for few of them: it reads
+// each by itself.
+func (c *Column) CountList(tile int, docs []uint16, base uint64, counts []uint32) error {
+	t := c.d.tile(tile)
+	if t == nil {
+		return nil
 	}
+	if t.presence != everyone || t.form != packed && t.form != table || !t.single() && !t.regular {
+		return c.countListed(t, docs, base, counts)
+	}
+	b, err := c.payload(t)
+	if err != nil {
+		return err
+	}
+	l := t.layout()
+	every := int(t.values) / int(t.docs)
+	if t.form == packed {
+		countValues(b[l.values:], int(t.width), every, docs, t.divisor, counts[t.least-base:])
+		return nil
+	}
+	if len(docs)*every >= int(t.entries)/2 {
+		var room [maxTable]uint32
+		some := room[:t.entries]
+		countValues(b[l.values:], int(t.width), every, docs, 1, some)
+		t.countTable(b, l, some, counts[t.least-base:])
+		return nil
+	}
+	values, entries := b[l.values:], b[l.whole:]
+	width, wide := int(t.width), widthOf(t.top)
+	counts = counts[t.least-base:]
+	for _, doc := range docs {
+		before := -1
+		for i := every * int(doc); i < every*(int(doc)+1); i++ {
+			if place := int(packedAt(values, i, width)); place != before {
+				counts[packedAt(entries, place, wide)*t.divisor]++
+				before = place
+			}
+		}
+	}
+	return nil
+}
+
+// countValues counts the values of documents with every values each, of ranks, among packed numbers: each
+// different value of a document once, in counts[number*divisor].
+func countValues(values []byte, width, every int, ranks []uint16, divisor uint64, counts []uint32) {
+	mask := lowBits(width)
+	switch together := every * width; {
+	case every == 1:
+		for _, rank := range ranks {
+			counts[packedAt(values, int(rank), width)*divisor]++
+		}
+	case together <= widest && divisor == 1:
+		// All values of a document are read at once.
+		for _, rank := range ranks {
+			bit := uint64(rank) * uint64(together)
+			x := binary.LittleEndian.Uint64(values[bit>>3:]) >> (bit & 7)
+			before := x & mask
+			counts[before]++
+			for range every - 1 {
+				x >>= width & 63
+				if v := x & mask; v != before {
+					counts[v]++
+					before = v
+				}
+			}
+		}
+	default:
+		for _, rank := range ranks {
+			before := ^uint64(0)
+			for i := every * int(rank); i < every*(int(rank)+1); i++ {
+				if v := packedAt(values, i, width); i == every*int(rank) || v != before {
+					counts[v*divisor]++
+					before = v
+				}
+			}
+		}
+	}
+}
+
+// countTable adds how often each place in the table was counted to the counts of its key.
+func (t *tile) countTable(b []byte, l layout, some, counts []uint32) {
+	entries, wide := b[l.whole:], widthOf(t.top)
+	for i, n := range some {
+		counts[packedAt(entries, i, wide)*t.divisor] += n
+	}
+}
+
+// countListed is CountList for a tile of any form.
+func (c *Column) countListed(t *tile, docs []uint16, base uint64, counts []uint32) error {
+	d, err := c.decoder(t)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	d.docs = slices.Grow(d.docs[:0], TileDocs)
+	for _, doc := range docs {
+		if d.hasValue(int(doc)) {
+			d.docs = append(d.docs, doc)
+		}
+	}
+	d.countDocs(base, counts)
+	return nil
 }
 
 // count is Count for any tile.
 func (d *decoder) count(set *[64]uint64, base uint64, counts []uint32) {
 	d.docs = d.wanted(set, d.docs)
-	if d.t.form == constant {
-		counts[d.t.least-base] += uint32(len(d.docs))
+	d.countDocs(base, counts)
+}
+
+// countDocs counts the values of the documents in docs, which have some.
+func (d *decoder) countDocs(base uint64, counts []uint32) {
+	t := d.t
+	counts = counts[t.least-base:]
+	if t.form == constant {
+		counts[0] += uint32(len(d.docs))
 		return
 	}
-	t := d.t
+	if d.every > 0 && (t.form == packed || t.form == table) {
+		ranks := d.docs
+		if !d.simple && t.presence != everyone {
+			ranks = d.ranksOneByOne()
+		}
+		values, width := d.b[d.l.values:], int(t.width)
+		if t.form == packed {
+			countValues(values, width, d.every, ranks, t.divisor, counts)
+			return
+		}
+		var room [maxTable]uint32
+		some := room[:t.entries]
+		countValues(values, width, d.every, ranks, 1, some)
+		t.countTable(d.b, d.l, some, counts)
+		return
+	}
 	if t.dense(len(d.docs) * int(t.values) / int(t.docs)) {
 		d.decode()
 		for _, doc := range d.docs {
 			from, end := d.valuesOf(d.rank(int(doc)))
-			countKeys(d.keys[from:end], base, counts)
+			countKeys(d.keys[from:end], t.least, counts)
 		}
 		return
 	}
@@ -128,8 +252,17 @@ func (d *decoder) count(set *[64]uint64, base uint64, counts []uint32) {
 		for ; from < end; from++ {
 			keys = append(keys, t.key(d.b, d.l, from))
 		}
-		countKeys(keys, base, counts)
+		countKeys(keys, t.least, counts)
 	}
+}
+
+// ranksOneByOne returns the ranks of the documents in docs.
+func (d *decoder) ranksOneByOne() []uint16 {
+	d.ranks16 = slices.Grow(d.ranks16[:0], TileDocs)
+	for _, doc := range d.docs {
+		d.ranks16 = append(d.ranks16, uint16(d.rank(int(doc))))
+	}
+	return d.ranks16
 }
 
 // countKeys counts each different key of a document once.

@@ -2,7 +2,6 @@ package cpuexec
 
 import (
 	"context"
-	"math/bits"
 
 	"github.com/riffle-search/riffle/blockmax"
 )
@@ -14,6 +13,10 @@ type Match struct {
 	Tile    int         // number of the tile in its segment
 	Count   int         // of the documents, at least 1
 	Set     *[64]uint64 // bit d is set for document Tile*TileDocs + d of the segment
+
+	// List has the numbers of the same documents within the tile, ascending, where these come from a list of
+	// few postings; else it is nil.
+	List []uint16
 
 	// Scores are those of the documents of Set, final; nil unless they were asked for.
 	// Those of other documents mean nothing.
@@ -96,20 +99,29 @@ func (r *run) visitMatches(scores bool) error {
 		to = nil
 	}
 	bySets := !scores && r.bySets(root)
+	var alone *tileCursor // the list whose documents match
+	if only := root.only(); only.Leaf && !scores {
+		alone = only.cursor
+	}
 	return r.eachTile(r.query.tree, scores, func(root *clause, t int) error {
+		m.Tile, m.List = int(r.win.base/tileDocs), nil
+		if alone != nil && alone.exact {
+			m.List = r.listMatches(alone.few.docs[alone.few.starts[t]:alone.few.starts[t+1]])
+			m.Count = len(m.List)
+			var err error
+			if m.Count > 0 {
+				err = r.visit(&m)
+			}
+			r.win.matches = bitset{}
+			return err
+		}
 		if r.at.seg.Accept != nil && r.at.acceptedWords(r.win.base) == 0 {
 			return nil
 		}
 		err := r.matchTile(root, t, bySets, to)
-		m.Tile, m.Count = int(r.win.base/tileDocs), 0
-		if r.at.seg.Accept != nil {
-			for i := range r.win.matches {
-				r.win.matches[i] &= r.at.accepted(r.win.base, i)
-			}
-		}
-		for _, word := range &r.win.matches {
-			m.Count += bits.OnesCount64(word)
-		}
+		r.accept(&r.win.matches)
+		r.sets.maps = append(r.sets.maps[:0], r.win.matches[:])
+		m.Count = countCommon(r.sets.maps)
 		if err == nil && m.Count > 0 {
 			if scores {
 				r.finishScores()
@@ -122,6 +134,35 @@ func (r *run) visitMatches(scores bool) error {
 		}
 		return err
 	})
+}
+
+// listMatches adds the accepted ones of some documents of the window to its matches, and returns their numbers.
+func (r *run) listMatches(docs []uint32) []uint16 {
+	list := r.win.list[:0]
+	for _, doc := range docs {
+		if r.at.accepts(doc) {
+			d := doc % tileDocs
+			r.win.matches[d/64] |= 1 << (d % 64)
+			list = append(list, uint16(d))
+		}
+	}
+	r.win.list = list
+	return list
+}
+
+// accept drops the documents of the window that are not accepted.
+func (r *run) accept(matches *bitset) {
+	if r.at.seg.Accept == nil {
+		return
+	}
+	words := r.at.seg.Accept[min(int(r.win.base/64), len(r.at.seg.Accept)):]
+	for i := range matches {
+		if i < len(words) {
+			matches[i] &= words[i]
+		} else {
+			matches[i] = 0
+		}
+	}
 }
 
 // matchTile sets the matches of the window to the documents of the range that match the tree.

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -23,6 +24,7 @@ func TestEachMatch(t *testing.T) {
 		{}, {Pool: pool, Policy: cpuexec.FGQP, Grain: 1}, {Pool: pool, Policy: cpuexec.DOCP},
 	}
 	shared := 0
+	listed.Store(0)
 	for round := range exectest.Fewer(300) {
 		exectest.Plans(21, round, func(ix *exectest.Index, p *exectest.Plan) bool {
 			if round%2 == 0 {
@@ -53,6 +55,9 @@ func TestEachMatch(t *testing.T) {
 	if shared == 0 {
 		t.Error("no search was shared")
 	}
+	if listed.Load() == 0 {
+		t.Error("no matches came as a list")
+	}
 }
 
 // wholeAnswer is all matches by document. Which they are may depend on the plan's K.
@@ -80,6 +85,9 @@ func wholeAnswer(ix *exectest.Index, p *exectest.Plan) []blockmax.Hit {
 	return hits
 }
 
+// listed counts matches of tiles that came as a list.
+var listed atomic.Int64
+
 // allMatches returns all matches by document, and how many goroutines have begun.
 func allMatches(t *testing.T, x cpuexec.Parallel, p *blockmax.Plan, scores bool) (all []blockmax.Hit, begun int) {
 	var mu sync.Mutex
@@ -93,6 +101,9 @@ func allMatches(t *testing.T, x cpuexec.Parallel, p *blockmax.Plan, scores bool)
 				count := 0
 				for i, word := range m.Set {
 					for ; word != 0; word &= word - 1 {
+						if d := i*64 + bits.TrailingZeros64(word); m.List != nil && (count == len(m.List) || int(m.List[count]) != d) {
+							t.Errorf("tile %d has document %d, and the list %v", m.Tile, d, m.List)
+						}
 						d := i*64 + bits.TrailingZeros64(word)
 						h := blockmax.Hit{Doc: p.Segments[m.Segment].Base + uint32(m.Tile*blockmax.TileDocs+d)}
 						if scores {
@@ -101,6 +112,9 @@ func allMatches(t *testing.T, x cpuexec.Parallel, p *blockmax.Plan, scores bool)
 						mine = append(mine, h)
 						count++
 					}
+				}
+				if m.List != nil {
+					listed.Add(1)
 				}
 				if count != m.Count || (m.Scores != nil) != scores {
 					t.Errorf("tile %d has %d documents, says %d", m.Tile, count, m.Count)

@@ -16,8 +16,9 @@ type window struct {
 	all     bitset // the documents of the tile in that range
 	matches bitset // empty between uses, like the scores
 	scores  scores
-	marks   marks // documents to be added to a set
-	torn    bool  // an error may have left matches and scores
+	list    []uint16 // room for the numbers of matches
+	marks   marks    // documents to be added to a set
+	torn    bool     // an error may have left matches and scores
 }
 
 // place makes the tile of doc, clipped to documents [from, to), the window. It does not update all.

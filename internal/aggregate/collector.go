@@ -8,6 +8,7 @@ type Collector struct {
 	state *state // nil before the first documents
 	tiles int    // added to the state
 	set   tileSet
+	list  []uint16
 }
 
 // Matches are the documents of a tile that match.
@@ -15,6 +16,7 @@ type Matches struct {
 	Segment, Tile int
 	Count         int // of the documents, at least 1
 	Set           *[tileWords]uint64
+	List          []uint16 // the same documents, ascending, or nil
 
 	// Scores are those of the documents, by their number in the tile; nil without scores.
 	Scores *[columns.TileDocs]uint32
@@ -46,7 +48,7 @@ func (c *Collector) Add(m *Matches) error {
 	s := c.state
 	s.scores = m.Scores
 	segment := &r.segments[m.Segment]
-	in := input{tile: m.Tile, all: &everyDoc, docsOfAll: tileDocs, set: m.Set, n: m.Count}
+	in := input{tile: m.Tile, all: &everyDoc, docsOfAll: tileDocs, set: m.Set, list: m.List, n: m.Count}
 	if left := int(segment.Docs) - m.Tile*tileDocs; left < tileDocs {
 		in.all, in.docsOfAll = new(tileSet), left
 		for i := range in.all {
@@ -57,9 +59,9 @@ func (c *Collector) Add(m *Matches) error {
 	for i, n := range s.nodes {
 		if number := r.sets[i]; number != chosen {
 			chosen = number
-			in.set, in.n = m.Set, m.Count
+			in.set, in.list, in.n = m.Set, m.List, m.Count
 			if bits := segment.Sets[number]; bits != nil {
-				in.set, in.n = c.among(m, bits)
+				in.set, in.list, in.n = c.among(m, bits)
 			}
 		}
 		if in.n == 0 {
@@ -75,14 +77,29 @@ func (c *Collector) Add(m *Matches) error {
 	return nil
 }
 
-// among returns those of the documents of a tile that are in a set of the segment, and their number.
-func (c *Collector) among(m *Matches, bits []uint64) (set *tileSet, n int) {
+// among returns those of the documents of a tile that are in a set of the segment, as a list where they come
+// as one, and their number.
+func (c *Collector) among(m *Matches, bits []uint64) (set *tileSet, list []uint16, n int) {
 	c.set = tileSet{}
-	copy(c.set[:], bits[min(len(bits), m.Tile*tileWords):])
-	for i, w := range m.Set {
-		c.set[i] &= w
+	words := bits[min(len(bits), m.Tile*tileWords):]
+	if m.List == nil {
+		copy(c.set[:], words)
+		for i, w := range m.Set {
+			c.set[i] &= w
+		}
+		return &c.set, nil, count(&c.set)
 	}
-	return &c.set, count(&c.set)
+	if c.list == nil {
+		c.list = make([]uint16, 0, tileDocs)
+	}
+	list = c.list[:0]
+	for _, d := range m.List {
+		if at := int(d / 64); at < len(words) && words[at]>>(d%64)&1 == 1 {
+			c.set[at] |= 1 << (d % 64)
+			list = append(list, d)
+		}
+	}
+	return &c.set, list, len(list)
 }
 
 // End adds what the collector has to the run. Results has its error. The collector must not be used

@@ -22,6 +22,7 @@ type input struct {
 	all       *tileSet // all documents of the tile that exist
 	docsOfAll int      // their number
 	set       *tileSet // with one owner; nil for pairs
+	list      []uint16 // the documents of set, ascending, where they come as a list; else nil
 	n         int      // documents of set
 	owner     uint32
 

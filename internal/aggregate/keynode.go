@@ -172,9 +172,12 @@ func (n *keyNode) collectSet(in *input, zone *columns.Zone) (done bool, err erro
 	if row == nil {
 		return false, nil
 	}
-	if n.steps != nil {
+	switch {
+	case n.steps != nil:
 		done, err = n.steps.count(n.state.segment, n.column, in, row)
-	} else {
+	case in.list != nil:
+		done, err = true, n.column.CountList(in.tile, in.list, n.first, row)
+	default:
 		done, err = true, n.column.Count(in.tile, in.whole(), n.first, row)
 	}
 	if !done || err != nil {

@@ -356,6 +356,9 @@ func addAll(r *Run, workers int, scores func(segment, tile int) *[tileDocs]uint3
 			m := Matches{Segment: i, Tile: tile, Count: min(left, tileDocs), Set: new(tileSet), Scores: scores(i, tile)}
 			for d := range m.Count {
 				m.Set[d/64] |= 1 << (d % 64)
+				if tile%2 == 0 {
+					m.List = append(m.List, uint16(d))
+				}
 			}
 			all, left = append(all, m), left-tileDocs
 		}

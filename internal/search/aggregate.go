@@ -65,7 +65,7 @@ func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Resul
 	err = cpu.EachMatch(ctx, &x.compiled.Plan, a.Scores, func() (func(*cpuexec.Match) error, func()) {
 		c := run.Collector()
 		return func(m *cpuexec.Match) error {
-			return c.Add(&aggregate.Matches{Segment: m.Segment, Tile: m.Tile, Count: m.Count, Set: m.Set, Scores: m.Scores})
+			return c.Add(&aggregate.Matches{Segment: m.Segment, Tile: m.Tile, Count: m.Count, Set: m.Set, List: m.List, Scores: m.Scores})
 		}, c.End
 	})
 	if err != nil {
