@@ -14,6 +14,8 @@ type Column struct {
 	load       func(part uint32) ([]byte, error)
 	chunks     []atomic.Pointer[[]byte]
 	checked    []atomic.Uint64 // bits of tiles, by tile.bit, whose payload was found sound
+	compared   []atomic.Uint64 // likewise, whose documents were searched for equal values
+	differ     []atomic.Uint64 // likewise, in which there are none
 	dictionary *Dictionary
 	divisor    atomic.Uint64 // see Divisor; 0 until it is known
 }
@@ -32,8 +34,10 @@ func Open(data []byte, load func(part uint32) ([]byte, error)) (*Column, error) 
 func newColumn(d *directory, load func(part uint32) ([]byte, error)) *Column {
 	c := &Column{
 		d: d, load: load,
-		chunks:  make([]atomic.Pointer[[]byte], len(d.chunks)),
-		checked: make([]atomic.Uint64, (len(d.tiles)+63)/64),
+		chunks:   make([]atomic.Pointer[[]byte], len(d.chunks)),
+		checked:  make([]atomic.Uint64, (len(d.tiles)+63)/64),
+		compared: make([]atomic.Uint64, (len(d.tiles)+63)/64),
+		differ:   make([]atomic.Uint64, (len(d.tiles)+63)/64),
 	}
 	for i := range d.tiles {
 		d.tiles[i].bit = uint32(i)

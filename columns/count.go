@@ -1,7 +1,6 @@
 package columns
 
 import (
-	"encoding/binary"
 	"slices"
 	"sort"
 )
@@ -20,6 +19,10 @@ func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) 
 	}
 	defer d.release()
 	if !t.hasNumbers() {
+		if set == nil && c.apart(t) {
+			d.countWhole(counts[t.least-base:])
+			return nil
+		}
 		d.count(set, base, counts)
 		return nil
 	}
@@ -75,9 +78,7 @@ func (d *decoder) numbers(set *[64]uint64) []uint32 {
 // equal ones in succession do not wait for each other.
 func countNumbers(numbers []uint32, counts []uint32) {
 	if len(counts) > 64 || len(numbers) < 256 {
-		for _, q := range numbers {
-			counts[q]++
-		}
+		countUp(counts, numbers)
 		return
 	}
 	var some [4][64]uint32
@@ -101,6 +102,94 @@ func (t *tile) countPlaces(b []byte, l layout, places []uint32, counts []uint32)
 	some := room[:t.entries]
 	countNumbers(places, some)
 	t.countTable(b, l, some, counts)
+}
+
+// apart reports whether a tile has several packed numbers of at most 32 bits a document, no two of which are
+// equal. It looks at all of them once.
+func (c *Column) apart(t *tile) bool {
+	if t.data != nil || t.single() || t.form != packed && t.form != table || t.divisor != 1 && t.form == packed || int(t.width) > widest32 {
+		return false
+	}
+	word, bit := t.bit/64, uint64(1)<<(t.bit%64)
+	if c.compared[word].Load()&bit == 0 {
+		d, err := c.decoder(t)
+		if err != nil {
+			return false // which the caller has seen, too
+		}
+		defer d.release()
+		if d.allDiffer() {
+			c.differ[word].Or(bit)
+		}
+		c.compared[word].Or(bit)
+	}
+	return c.differ[word].Load()&bit != 0
+}
+
+// allDiffer reports whether no document has two equal values.
+func (d *decoder) allDiffer() bool {
+	d.decode()
+	from := 0
+	for rank := range int(d.t.docs) {
+		_, end := d.valuesOf(rank)
+		for i := from + 1; i < end; i++ {
+			if d.keys[i] == d.keys[i-1] {
+				return false
+			}
+		}
+		from = end
+	}
+	return true
+}
+
+// mostLanes is the number of counts up to which those of a tile are kept in several tables, which fit in the
+// first cache.
+const mostLanes = 2048
+
+// countWhole counts all values of a tile, no two of which are equal in a document. counts begins with that of
+// the least key.
+func (d *decoder) countWhole(counts []uint32) {
+	t := d.t
+	if t.form == packed {
+		d.countNumbers(counts[:t.top+1])
+		return
+	}
+	var room [maxTable]uint32
+	some := room[:t.entries]
+	d.countNumbers(some)
+	t.countTable(d.b, d.l, some, counts)
+}
+
+// countNumbers counts all packed numbers.
+func (d *decoder) countNumbers(counts []uint32) {
+	t := d.t
+	d.places = slices.Grow(d.places[:0], TileDocs)
+	room, values, width := d.places[:TileDocs], d.b[d.l.values:], int(t.width)
+	var lanes []uint32
+	if len(counts) <= mostLanes {
+		stride := (len(counts)+15)&^15 + 16
+		if stride%1024 == 0 {
+			stride += 16 // addresses with the same last bits would wait for each other
+		}
+		if len(d.lanes) < 4*stride {
+			d.lanes = make([]uint32, 4*stride)
+		}
+		lanes = d.lanes[:4*stride]
+	}
+	for left := int(t.values); left > 0; left -= TileDocs {
+		numbers := room[:min(left, TileDocs)]
+		unpack32(numbers, values, width)
+		if lanes != nil {
+			countLanes(counts, lanes, numbers)
+		} else {
+			countUp(counts, numbers)
+		}
+		if left > TileDocs {
+			values = values[TileDocs/8*width:]
+		}
+	}
+	if lanes != nil {
+		foldLanes(counts, lanes)
+	}
 }
 
 // CountList is Count for the documents of a tile in a list, which ascends. It is for few of them: it reads
@@ -148,27 +237,13 @@ func (c *Column) CountList(tile int, docs []uint16, base uint64, counts []uint32
 // countValues counts the values of documents with every values each, of ranks, among packed numbers: each
 // different value of a document once, in counts[number*divisor].
 func countValues(values []byte, width, every int, ranks []uint16, divisor uint64, counts []uint32) {
-	mask := lowBits(width)
 	switch together := every * width; {
 	case every == 1:
 		for _, rank := range ranks {
 			counts[packedAt(values, int(rank), width)*divisor]++
 		}
 	case together <= widest && divisor == 1:
-		// All values of a document are read at once.
-		for _, rank := range ranks {
-			bit := uint64(rank) * uint64(together)
-			x := binary.LittleEndian.Uint64(values[bit>>3:]) >> (bit & 7)
-			before := x & mask
-			counts[before]++
-			for range every - 1 {
-				x >>= width & 63
-				if v := x & mask; v != before {
-					counts[v]++
-					before = v
-				}
-			}
-		}
+		countSeveral(counts, values, ranks, width, every)
 	default:
 		for _, rank := range ranks {
 			before := ^uint64(0)

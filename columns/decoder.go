@@ -24,6 +24,7 @@ type decoder struct {
 	docs    []uint16          // room for documents
 	ranks16 []uint16          // room for ranks
 	places  []uint32          // room for the numbers of values
+	lanes   []uint32          // tables of counts, clear
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}

@@ -15,6 +15,9 @@ import (
 //	gather32     packed numbers at some places, as 32 bits
 //	stepsOf      steps of keys
 //	stepsOf32    steps of packed numbers of 32 bits
+//	countUp      counts of numbers
+//	countLanes   the same, where equal numbers follow each other
+//	countSeveral counts of the packed numbers of documents with several
 //	sum32        sums of numbers and of their squares
 //	deposit      bits of documents with a value, to bits of all documents
 //	anyOf        bits of values to bits of documents
@@ -68,6 +71,31 @@ func gatherPortable(dst []uint64, b []byte, places []uint16, width int, least, d
 func gather32Portable(dst []uint32, b []byte, places []uint16, width int) {
 	for i, at := range places {
 		dst[i] = uint32(packedAt(b, int(at), width))
+	}
+}
+
+// countPortable is countUp in Go.
+func countPortable(counts, numbers []uint32) {
+	for _, q := range numbers {
+		counts[q]++
+	}
+}
+
+// severalPortable is countSeveral in Go.
+func severalPortable(counts []uint32, b []byte, ranks []uint16, width, every int) {
+	mask, together := lowBits(width), uint64(every)*uint64(width)
+	for _, rank := range ranks {
+		bit := uint64(rank) * together
+		x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7)
+		before := x & mask
+		counts[before]++
+		for range every - 1 {
+			x >>= width & 63
+			if v := x & mask; v != before {
+				counts[v]++
+				before = v
+			}
+		}
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 //go:generate go run -C _asm . -out ../kernels_amd64.s -pkg columns
 
 // Which variants this CPU has; the first that is set is used. AVX-512 means the extensions of Ice
-// Lake and Zen 4, which shuffle bytes across a register.
+// Lake and Zen 4, which shuffle and compress bytes across a register.
 var (
-	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI && useAVX2
+	useAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VBMI2 && useAVX2
 	useAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 )
 
@@ -139,6 +139,60 @@ func stepsOf32(numbers []uint32, g *Grid, scale, distance, first uint32) {
 	stepsPortable32(numbers[16*steps:], g, scale, distance, first)
 }
 
+// countUp adds 1 to the count of each number. All numbers must be below len(counts).
+func countUp(counts, numbers []uint32) {
+	steps := len(numbers) / 8
+	if steps > 0 && (useAVX2 || useAVX512) {
+		countAMD64(unsafe.SliceData(counts), unsafe.SliceData(numbers), steps)
+		numbers = numbers[8*steps:]
+	}
+	countPortable(counts, numbers)
+}
+
+// countLanes is countUp for lanes, four tables at least as long as counts: their sums count. Numbers may go
+// to counts, too.
+func countLanes(counts, lanes, numbers []uint32) {
+	steps := len(numbers) / 8
+	if steps > 0 && (useAVX2 || useAVX512) {
+		lanesAMD64(unsafe.SliceData(lanes), len(lanes), unsafe.SliceData(numbers), steps)
+		numbers = numbers[8*steps:]
+	}
+	countPortable(counts, numbers)
+}
+
+// foldLanes adds the sums of lanes to counts, and clears the lanes.
+func foldLanes(counts, lanes []uint32) {
+	steps := len(counts) / 8
+	if steps > 0 && (useAVX2 || useAVX512) {
+		foldAVX2(unsafe.SliceData(counts), unsafe.SliceData(lanes), len(lanes), steps)
+	} else {
+		steps = 0
+	}
+	foldRest(counts, lanes, 8*steps)
+}
+
+// foldRest adds the counts of four tables to others, from one on, and clears the tables.
+func foldRest(counts, lanes []uint32, from int) {
+	stride := len(lanes) / 4
+	for i := from; i < len(counts); i++ {
+		for at := i; at < len(lanes); at += stride {
+			counts[i] += lanes[at]
+			lanes[at] = 0
+		}
+	}
+}
+
+// countSeveral adds 1 to the count of each different one of the packed numbers of documents: every (2 or
+// more) of width bits each, of at most 57 together, which ascend. ranks are those of the documents. All numbers
+// must be below len(counts).
+func countSeveral(counts []uint32, b []byte, ranks []uint16, width, every int) {
+	if len(ranks) > 0 && (useAVX2 || useAVX512) {
+		severalBMI2(unsafe.SliceData(counts), unsafe.SliceData(b), unsafe.SliceData(ranks), len(ranks), width, every)
+		return
+	}
+	severalPortable(counts, b, ranks, width, every)
+}
+
 // sum32 adds numbers to none.
 func sum32(numbers []uint32) (s sums32) {
 	steps := len(numbers) / 8
@@ -173,7 +227,10 @@ func anyOf(set *[tileWords]uint64, found, ends []uint64) {
 
 // docsOf writes the documents of a set, and returns how many there are. Those behind are undefined.
 func docsOf(dst *[TileDocs]uint16, set *[tileWords]uint64) (n int) {
-	if useAVX2 || useAVX512 {
+	switch {
+	case useAVX512:
+		return docsAVX512(dst, set)
+	case useAVX2:
 		return docsAVX2(dst, set)
 	}
 	return docsPortable(dst, set)
@@ -229,6 +286,15 @@ func steps32AVX512(numbers *uint32, steps int, table *gridTable32, scale, distan
 //go:noescape
 func steps32AVX2(numbers *uint32, steps int, table *gridTable32, scale, distance, first uint32)
 
+//go:noescape
+func countAMD64(counts, numbers *uint32, steps int)
+
+//go:noescape
+func lanesAMD64(lanes *uint32, stride int, numbers *uint32, steps int)
+
+//go:noescape
+func foldAVX2(counts, lanes *uint32, stride, steps int)
+
 // sumAVX2 writes a whole sums32.
 //
 //go:noescape
@@ -241,6 +307,12 @@ func depositBMI2(set, has *[64]uint64, docs int)
 //
 //go:noescape
 func anyBMI2(set, found, ends *uint64, words int)
+
+//go:noescape
+func severalBMI2(counts *uint32, b *byte, ranks *uint16, n, width, every int)
+
+//go:noescape
+func docsAVX512(dst *[4096]uint16, set *[64]uint64) (n int)
 
 //go:noescape
 func docsAVX2(dst *[4096]uint16, set *[64]uint64) (n int)

@@ -3741,6 +3741,137 @@ step:
 	VZEROUPPER
 	RET
 
+// func countAMD64(counts *uint32, numbers *uint32, steps int)
+TEXT ·countAMD64(SB), NOSPLIT, $0-24
+	MOVQ counts+0(FP), AX
+	MOVQ numbers+8(FP), CX
+	MOVQ steps+16(FP), DX
+
+step:
+	MOVL (CX), BX
+	INCL (AX)(BX*4)
+	MOVL 4(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 8(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 12(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 16(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 20(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 24(CX), BX
+	INCL (AX)(BX*4)
+	MOVL 28(CX), BX
+	INCL (AX)(BX*4)
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  step
+	RET
+
+// func lanesAMD64(lanes *uint32, stride int, numbers *uint32, steps int)
+TEXT ·lanesAMD64(SB), NOSPLIT, $0-32
+	MOVQ lanes+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ numbers+16(FP), DX
+	MOVQ steps+24(FP), BX
+	LEAQ (AX)(CX*1), SI
+	LEAQ (AX)(CX*2), DI
+	LEAQ (SI)(CX*2), CX
+
+step:
+	MOVL (DX), R8
+	INCL (AX)(R8*4)
+	MOVL 4(DX), R8
+	INCL (SI)(R8*4)
+	MOVL 8(DX), R8
+	INCL (DI)(R8*4)
+	MOVL 12(DX), R8
+	INCL (CX)(R8*4)
+	MOVL 16(DX), R8
+	INCL (AX)(R8*4)
+	MOVL 20(DX), R8
+	INCL (SI)(R8*4)
+	MOVL 24(DX), R8
+	INCL (DI)(R8*4)
+	MOVL 28(DX), R8
+	INCL (CX)(R8*4)
+	ADDQ $0x20, DX
+	DECQ BX
+	JNZ  step
+	RET
+
+// func foldAVX2(counts *uint32, lanes *uint32, stride int, steps int)
+// Requires: AVX, AVX2
+TEXT ·foldAVX2(SB), NOSPLIT, $0-32
+	MOVQ  counts+0(FP), AX
+	MOVQ  lanes+8(FP), CX
+	MOVQ  stride+16(FP), DX
+	MOVQ  steps+24(FP), BX
+	LEAQ  (CX)(DX*2), SI
+	VPXOR Y0, Y0, Y0
+
+step:
+	VMOVDQU (CX), Y1
+	VMOVDQU (SI), Y2
+	VPADDD  (CX)(DX*1), Y1, Y1
+	VPADDD  (SI)(DX*1), Y2, Y2
+	VPADDD  Y1, Y2, Y1
+	VPADDD  (AX), Y1, Y1
+	VMOVDQU Y1, (AX)
+	VMOVDQU Y0, (CX)
+	VMOVDQU Y0, (SI)
+	VMOVDQU Y0, (CX)(DX*1)
+	VMOVDQU Y0, (SI)(DX*1)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, SI
+	DECQ    BX
+	JNZ     step
+	VZEROUPPER
+	RET
+
+// func severalBMI2(counts *uint32, b *byte, ranks *uint16, n int, width int, every int)
+// Requires: BMI2
+TEXT ·severalBMI2(SB), NOSPLIT, $0-48
+	MOVQ  counts+0(FP), AX
+	MOVQ  b+8(FP), CX
+	MOVQ  ranks+16(FP), DX
+	MOVQ  n+24(FP), BX
+	MOVQ  width+32(FP), SI
+	MOVQ  every+40(FP), DI
+	MOVQ  SI, R8
+	IMULQ DI, R8
+	MOVQ  $0x00000007, R9
+	DECQ  DI
+
+document:
+	MOVWLZX (DX), R10
+	IMULQ   R8, R10
+	MOVQ    R10, R11
+	SHRQ    $0x03, R11
+	ANDQ    R9, R10
+	MOVQ    (CX)(R11*1), R11
+	SHRXQ   R10, R11, R11
+	BZHIQ   SI, R11, R10
+	INCL    (AX)(R10*4)
+	MOVQ    DI, R12
+
+value:
+	SHRXQ SI, R11, R11
+	BZHIQ SI, R11, R13
+	XORL  R14, R14
+	CMPQ  R13, R10
+	SETNE R14
+	ADDL  R14, (AX)(R13*4)
+	MOVQ  R13, R10
+	DECQ  R12
+	JNZ   value
+	ADDQ  $0x02, DX
+	DECQ  BX
+	JNZ   document
+	RET
+
 // func stepsAVX512(keys *uint64, steps int, table *uint64, first uint64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·stepsAVX512(SB), NOSPLIT, $0-32
@@ -4078,6 +4209,55 @@ next:
 
 done:
 	RET
+
+// func docsAVX512(dst *[4096]uint16, set *[64]uint64) (n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI2, POPCNT
+TEXT ·docsAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         set+8(FP), CX
+	VMOVDQU64    numbers<>+0(SB), Z0
+	VPXORQ       Z1, Z1, Z1
+	MOVQ         $0x00000040, DX
+	VPBROADCASTW DX, Z2
+	MOVQ         AX, DX
+	MOVQ         $0x00000040, BX
+
+word:
+	MOVQ          (CX), SI
+	KMOVQ         SI, K1
+	POPCNTQ       SI, SI
+	VPCOMPRESSB   Z0, K1, Z3
+	VPMOVZXBW     Y3, Z4
+	VPADDW        Z1, Z4, Z4
+	VMOVDQU64     Z4, (AX)
+	CMPQ          SI, $0x20
+	JBE           next
+	VEXTRACTI64X4 $0x01, Z3, Y3
+	VPMOVZXBW     Y3, Z4
+	VPADDW        Z1, Z4, Z4
+	VMOVDQU64     Z4, 64(AX)
+
+next:
+	LEAQ   (AX)(SI*2), AX
+	VPADDW Z2, Z1, Z1
+	ADDQ   $0x08, CX
+	DECQ   BX
+	JNZ    word
+	SUBQ   DX, AX
+	SHRQ   $0x01, AX
+	VZEROUPPER
+	MOVQ   AX, n+16(FP)
+	RET
+
+DATA numbers<>+0(SB)/8, $0x0706050403020100
+DATA numbers<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA numbers<>+16(SB)/8, $0x1716151413121110
+DATA numbers<>+24(SB)/8, $0x1f1e1d1c1b1a1918
+DATA numbers<>+32(SB)/8, $0x2726252423222120
+DATA numbers<>+40(SB)/8, $0x2f2e2d2c2b2a2928
+DATA numbers<>+48(SB)/8, $0x3736353433323130
+DATA numbers<>+56(SB)/8, $0x3f3e3d3c3b3a3938
+GLOBL numbers<>(SB), RODATA|NOPTR, $64
 
 // func docsAVX2(dst *[4096]uint16, set *[64]uint64) (n int)
 // Requires: AVX, AVX2, POPCNT

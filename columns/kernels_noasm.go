@@ -26,6 +26,16 @@ func stepsOf32(numbers []uint32, g *Grid, scale, distance, first uint32) {
 	stepsPortable32(numbers, g, scale, distance, first)
 }
 
+func countUp(counts, numbers []uint32) { countPortable(counts, numbers) }
+
+func countLanes(counts, _, numbers []uint32) { countPortable(counts, numbers) }
+
+func foldLanes(_, _ []uint32) {} // countLanes leaves them clear
+
+func countSeveral(counts []uint32, b []byte, ranks []uint16, width, every int) {
+	severalPortable(counts, b, ranks, width, every)
+}
+
 func sum32(numbers []uint32) (s sums32) {
 	s.least = noLeast
 	s.sum32Portable(numbers)

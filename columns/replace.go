@@ -55,7 +55,7 @@ func Replace(c *Column, docs uint32, with Patch) (*Column, error) {
 		return nil, nil
 	}
 	d.sumUp()
-	return &Column{d: d, load: c.load, chunks: c.chunks, checked: c.checked, dictionary: c.dictionary}, nil
+	return &Column{d: d, load: c.load, chunks: c.chunks, checked: c.checked, compared: c.compared, differ: c.differ, dictionary: c.dictionary}, nil
 }
 
 // A replacer merges tiles.

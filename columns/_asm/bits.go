@@ -90,6 +90,49 @@ func anyBMI2() {
 	RET()
 }
 
+// docsAVX512 compresses the numbers 0 to 63 by a word of the set, and stores 32 documents, or 64; the next
+// store overwrites the surplus. So it never stores behind document 64*i+63 for word i.
+func docsAVX512() {
+	numbers := make([]byte, 64)
+	for i := range numbers {
+		numbers[i] = byte(i)
+	}
+	TEXT("docsAVX512", NOSPLIT, "func(dst *[4096]uint16, set *[64]uint64) (n int)")
+	dst, set := pointer("dst"), pointer("set")
+	all, base, many, first, words := ZMM(), ZMM(), ZMM(), GP64(), GP64()
+	VMOVDQU64(global("numbers", numbers), all)
+	VPXORQ(base, base, base)
+	VPBROADCASTW(constant(64).As32(), many)
+	MOVQ(dst, first)
+	MOVQ(U32(64), words)
+	Label("word")
+	word, of, few, found, n := GP64(), K(), ZMM(), ZMM(), GP64()
+	MOVQ(Mem{Base: set}, word)
+	KMOVQ(word, of)
+	POPCNTQ(word, n)
+	VPCOMPRESSB(all, of, few)
+	VPMOVZXBW(few.AsY(), found)
+	VPADDW(base, found, found)
+	VMOVDQU64(found, Mem{Base: dst})
+	CMPQ(n, Imm(32))
+	JBE(LabelRef("next"))
+	VEXTRACTI64X4(Imm(1), few, few.AsY())
+	VPMOVZXBW(few.AsY(), found)
+	VPADDW(base, found, found)
+	VMOVDQU64(found, Mem{Base: dst, Disp: 64})
+	Label("next")
+	LEAQ(Mem{Base: dst, Index: n, Scale: 2}, dst)
+	VPADDW(many, base, base)
+	ADDQ(Imm(8), set)
+	DECQ(words)
+	JNZ(LabelRef("word"))
+	SUBQ(first, dst)
+	SHRQ(Imm(1), dst)
+	VZEROUPPER()
+	Store(dst, ReturnIndex(0))
+	RET()
+}
+
 // docsAVX2 looks up, for each byte of the set, the numbers 0 to 7 whose bits are set. It stores eight
 // documents, and the next store overwrites the surplus. So it never stores behind document 8*i+7 for
 // byte i.

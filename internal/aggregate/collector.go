@@ -9,6 +9,7 @@ type Collector struct {
 	tiles int    // added to the state
 	set   tileSet
 	list  []uint16
+	in    input // of the nodes
 }
 
 // Matches are the documents of a tile that match.
@@ -48,7 +49,8 @@ func (c *Collector) Add(m *Matches) error {
 	s := c.state
 	s.scores = m.Scores
 	segment := &r.segments[m.Segment]
-	in := input{tile: m.Tile, all: &everyDoc, docsOfAll: tileDocs, set: m.Set, list: m.List, n: m.Count}
+	in := &c.in
+	*in = input{tile: m.Tile, all: &everyDoc, docsOfAll: tileDocs, set: m.Set, list: m.List, n: m.Count}
 	if left := int(segment.Docs) - m.Tile*tileDocs; left < tileDocs {
 		in.all, in.docsOfAll = new(tileSet), left
 		for i := range in.all {
@@ -67,7 +69,7 @@ func (c *Collector) Add(m *Matches) error {
 		if in.n == 0 {
 			continue
 		}
-		if err := n.collect(&in); err != nil {
+		if err := n.collect(in); err != nil {
 			return r.at(r.roots[i].Place, err)
 		}
 	}
