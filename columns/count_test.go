@@ -65,6 +65,7 @@ func TestCountSeveral(t *testing.T) {
 		for _, every := range []int{2, 3, 7} {
 			for _, span := range []uint64{8, 100, 1200, 9000} {
 				for _, shape := range []string{"", "equal", "lacking", "few"} {
+					some := rng.Perm(int(span))[:8]
 					b, many := NewBuilder(Uint, nil), make([][]uint64, docs)
 					for doc := range docs {
 						if shape == "lacking" && rng.IntN(9) == 0 {
@@ -74,7 +75,7 @@ func TestCountSeveral(t *testing.T) {
 						for len(keys) < every {
 							key := rng.Uint64N(span)
 							if shape == "few" {
-								key = key % 8 * (span / 8)
+								key = uint64(some[rng.IntN(len(some))])
 							}
 							keys[key] = 1
 						}
