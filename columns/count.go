@@ -20,7 +20,7 @@ func (c *Column) Count(tile int, set *[64]uint64, base uint64, counts []uint32) 
 	defer d.release()
 	if !t.hasNumbers() {
 		if set == nil && c.apart(t) {
-			d.countWhole(counts[t.least-base:])
+			d.countWhole(counts[t.least-base : t.greatest-base+1])
 			return nil
 		}
 		d.count(set, base, counts)
@@ -196,10 +196,10 @@ func (d *decoder) countNumbers(counts []uint32) {
 // each by itself.
 func (c *Column) CountList(tile int, docs []uint16, base uint64, counts []uint32) error {
 	t := c.d.tile(tile)
-	if t == nil {
+	if t == nil || len(docs) == 0 {
 		return nil
 	}
-	if t.presence != everyone || t.form != packed && t.form != table || !t.single() && !t.regular {
+	if docs[len(docs)-1] >= t.length || t.presence != everyone || t.form != packed && t.form != table || !t.single() && !t.regular {
 		return c.countListed(t, docs, base, counts)
 	}
 	b, err := c.payload(t)
@@ -208,20 +208,20 @@ func (c *Column) CountList(tile int, docs []uint16, base uint64, counts []uint32
 	}
 	l := t.layout()
 	every := int(t.values) / int(t.docs)
+	counts = counts[t.least-base : t.greatest-base+1] // kernels rely on it
 	if t.form == packed {
-		countValues(b[l.values:], int(t.width), every, docs, t.divisor, counts[t.least-base:])
+		countValues(b[l.values:], int(t.width), every, docs, t.divisor, counts)
 		return nil
 	}
 	if len(docs)*every >= int(t.entries)/2 {
 		var room [maxTable]uint32
 		some := room[:t.entries]
 		countValues(b[l.values:], int(t.width), every, docs, 1, some)
-		t.countTable(b, l, some, counts[t.least-base:])
+		t.countTable(b, l, some, counts)
 		return nil
 	}
 	values, entries := b[l.values:], b[l.whole:]
 	width, wide := int(t.width), widthOf(t.top)
-	counts = counts[t.least-base:]
 	for _, doc := range docs {
 		before := -1
 		for i := every * int(doc); i < every*(int(doc)+1); i++ {
@@ -291,7 +291,7 @@ func (d *decoder) count(set *[64]uint64, base uint64, counts []uint32) {
 // countDocs counts the values of the documents in docs, which have some.
 func (d *decoder) countDocs(base uint64, counts []uint32) {
 	t := d.t
-	counts = counts[t.least-base:]
+	counts = counts[t.least-base : t.greatest-base+1] // kernels rely on it
 	if t.form == constant {
 		counts[0] += uint32(len(d.docs))
 		return
