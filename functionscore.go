@@ -25,8 +25,10 @@ import (
 // Random, Decay, Fixed, and FieldFactor with ModifierLog1p or ModifierReciprocal have 16 bits under
 // FunctionAdd, as words have.
 //
-// Searches skip documents by the least and the greatest value of each 4,096 documents, whatever the mode. They
-// skip most where documents with high values stand together: in a log, or by Options.Merge with OrderByField.
+// Searches skip documents by the least and the greatest value of each 4,096 documents, and of each 64 where
+// the function decides or has come before, whatever the mode. They skip most where documents with high values
+// stand together: in a log, or by Options.Merge with OrderByField. The values of a function that comes again
+// are cached, 4 bytes for each document, as filters are; so round an Origin that is the time of the search.
 // A GPU runs FunctionAdd of the functions with 16 bits, where the FunctionScore is the whole query, apart from
 // filters; all others run on the CPU.
 type FunctionScore struct {

@@ -22,6 +22,12 @@ import (
 //	recent+   score + the same
 //	random    score + a random number by id
 //	replace   the decay alone
+//	reader    the number of readers alone
+//	max       the greater of the score and the decay
+//	nested    a must of two words, one of which is under the decay
+//
+// Queries come again, so the index keeps the numbers of their functions. For product, recent and replace,
+// "new" is the same with another origin or factor in each search, whose numbers nobody has asked for yet.
 func BenchmarkFunctionScore(b *testing.B) {
 	e, queries := functionCorpus(b)
 	match := func(words []string) Query { return Match{Field: "text", Text: strings.Join(words, " ")} }
@@ -42,11 +48,44 @@ func BenchmarkFunctionScore(b *testing.B) {
 		{"recent+", under(FunctionAdd, recent)},
 		{"random", under(FunctionAdd, Random{Seed: 1})},
 		{"replace", under(FunctionReplace, recent)},
+		{"reader", under(FunctionReplace, readers)},
+		{"max", under(FunctionMax, recent)},
+		{"nested", func(words []string) Query {
+			return Bool{Should: []Query{FunctionScore{Query: match(words[:1]), Mode: FunctionMultiply, Functions: []ScoreFunction{recent}}, match(words[1:])}}
+		}},
 	}
+	fresh := []struct {
+		name string
+		mode FunctionMode
+		make func(n int) ScoreFunction
+	}{
+		{"product", FunctionMultiply, func(n int) ScoreFunction { f := sorted; f.Factor = 1 + float64(n)/1e6; return f }},
+		{"readers", FunctionAdd, func(n int) ScoreFunction { f := readers; f.Factor = 1 + float64(n)/1e6; return f }},
+		{"recent", FunctionMultiply, func(n int) ScoreFunction { f := recent; f.Origin = functionTime(1 - float64(n)/1e8); return f }},
+		{"replace", FunctionReplace, func(n int) ScoreFunction { f := recent; f.Origin = functionTime(1 - float64(n)/1e8); return f }},
+	}
+	searches := 0
 	for b.Loop() {
 		best := bestOfRounds(b, e, queries, shapes)
 		for i, s := range shapes {
 			b.ReportMetric(float64(best[i].Nanoseconds())/1000/float64(len(queries)), s.name+"-µs")
+		}
+		for _, f := range fresh {
+			sum := time.Duration(0)
+			for _, words := range queries {
+				least := time.Hour
+				for range 4 {
+					searches++
+					q := FunctionScore{Query: match(words), Mode: f.mode, Functions: []ScoreFunction{f.make(searches)}}
+					begin := time.Now()
+					if _, err := e.Search(ctx, q, nil); err != nil {
+						b.Fatal(err)
+					}
+					least = min(least, time.Since(begin))
+				}
+				sum += least
+			}
+			b.ReportMetric(float64(sum.Nanoseconds())/1000/float64(len(queries)), f.name+"-new-µs")
 		}
 	}
 	for _, s := range shapes {

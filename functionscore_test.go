@@ -325,6 +325,36 @@ func TestFunctionScore(t *testing.T) {
 	}
 }
 
+// TestFunctionScoreAgain: searches that have a function again find its numbers, and bounds by word, as they
+// were. Segments are large enough for the index to keep them.
+func TestFunctionScoreAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 6))
+	schema := *functionSchema
+	ix := newIndex(t, &Options{Schema: &schema, AllowUnknownFields: true, Durability: SyncNone})
+	var b Batch
+	for id, d := range functionDocs(r, 9000) {
+		b.Put(id, d)
+	}
+	ix.must(ix.Apply(t.Context(), &b))
+	ix.must(ix.Compact(t.Context()))
+	before, err := ix.Stats()
+	ix.must(err)
+	for round := range 8 {
+		q := randomFunctionScore(r, Match{Field: "text", Text: "alpha beta", Mode: Mode(round % 2)})
+		q.Mode = FunctionMode(round % 4)
+		for range 3 {
+			all, err := ix.Search(t.Context(), q, &SearchOptions{K: 9000, Now: functionNow})
+			ix.must(err)
+			checkFunctionHits(t, ix, q, all, round)
+		}
+	}
+	after, err := ix.Stats()
+	ix.must(err)
+	if hits := after.Filters.Hits - before.Filters.Hits; hits < 8 {
+		t.Errorf("%d searches found numbers, want 8 at least", hits)
+	}
+}
+
 // checkFunctionHits holds other ways to the hits of a search.
 func checkFunctionHits(t *testing.T, ix *testIndex, q Query, all *Result, round int) {
 	same := func(what string, got []Hit, from int) {

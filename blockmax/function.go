@@ -36,6 +36,16 @@ type Numbers interface {
 	Bound(tile uint32) uint32
 	Highest() uint32
 
+	// BoundSheet is not below the number of any document of a sheet of 64 tiles.
+	BoundSheet(sheet uint32) uint32
+
+	// Words bounds the numbers of the words of 64 documents of a tile. It is nil where these bounds are not
+	// known; with make they are found first, if they can be, which takes as long as some hundred numbers.
+	Words(tile uint32, make bool) *[TileDocs / 64]uint32
+
+	// Known returns the numbers of the documents of a tile if all are known, else nil.
+	Known(tile uint32) *[TileDocs]uint32
+
 	Err() error
 }
 

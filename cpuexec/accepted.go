@@ -54,7 +54,7 @@ func (r *run) scoreAccepted(words uint64, need uint32) error {
 	}
 	r.out.work.DocsScored += int64(cs.n)
 	if cs.n >= fewCandidates && r.glance.makeHopes(t, words, r.win.base) {
-		dropHopeless(cs, r.glance.hopes, need)
+		dropHopeless(cs, r.glance.hopes, need-r.tiled.slack)
 	}
 	for i, c := range slices.Backward(t.active) {
 		if ask := words & t.masks[i].present; ask != 0 && cs.n > 0 {

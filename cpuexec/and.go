@@ -243,6 +243,16 @@ func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 	if r.at.seg.Accept != nil {
 		words = r.at.acceptedWords(r.win.base)
 	}
+	if r.enterFunction(lo, r.out.need(lo)) {
+		r.tiled.makePrefix(len(lists))
+		words &= r.commonWords(lists, 0)
+		words, need, err := r.eachFunctionWord(words, r.tiled.most(), func(words uint64) error { return r.andWords(lists, words, 0) })
+		if err != nil || words == 0 {
+			return err
+		}
+		return r.andWords(lists, words&r.commonWords(lists, need), need)
+	}
+	r.tiled.makePrefix(len(lists))
 	need := r.at.under(r.out.need(lo), lo, lo)
 	words &= r.commonWords(lists, need)
 	if need == 0 && !r.out.counting { // a few words are enough for the first hits
@@ -259,7 +269,6 @@ func (r *run) andTile(lists []*tileCursor, lo, bound uint32) error {
 // commonWords returns the words in which all lists have postings whose bounds together
 // reach need.
 func (r *run) commonWords(lists []*tileCursor, need uint32) uint64 {
-	r.tiled.makePrefix(len(lists))
 	words := ^uint64(0)
 	for i, c := range lists {
 		reach, present := addBounds(&r.tiled.prefix[i+1], &r.tiled.prefix[i], c.words, c.unit, need)
@@ -308,14 +317,15 @@ func (r *run) requireAll(lists []*tileCursor, need uint32) error {
 
 // onlyWords makes candidates of the postings in the words that reach need, for a single list.
 func (r *run) onlyWords(c *tileCursor, words uint64, need uint32) error {
-	cs := &r.cands
+	cs, start := &r.cands, &r.tiled.prefix[0]
 	cs.n = 0
 	return c.eachBlock(words, func(docs []uint32, impacts []uint16) {
 		n := cs.n
 		for i, doc := range docs {
 			score := blockmax.Contribution(c.weight, impacts[i])
 			cs.docs[n%tileDocs], cs.score[n%tileDocs] = doc, score
-			if words>>(doc/wordDocs%64)&1 == 1 && score >= need {
+			w := doc / wordDocs % 64
+			if words>>w&1 == 1 && score+start[w] >= need {
 				n++
 			}
 		}

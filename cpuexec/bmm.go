@@ -86,6 +86,13 @@ func (r *run) bmmTile(lists []*tileCursor, t int, lo, bound uint32) error {
 		g.enterTile(lo)
 		words &= g.inWords
 	}
+	if r.enterFunction(lo, r.out.need(lo)) {
+		words, need, err := r.eachFunctionWord(words&r.tiled.presentWords(), r.tiled.most(), r.scoreWords)
+		if err != nil || words == 0 {
+			return err
+		}
+		return r.bmmWords(words, need)
+	}
 	need := r.at.under(r.out.need(lo), lo, lo)
 	for need == 0 { // all must be seen; a few words are enough for the first hits
 		few := lowestBits(words&r.tiled.presentWords(), 4)
@@ -122,8 +129,9 @@ func (r *run) bmmWords(words uint64, need uint32) error {
 	if r.tiled.guard == nil {
 		r.out.total += r.cands.n
 	}
+	r.dropByNumbers(&r.tiled.rest)
 	if r.cands.n >= fewCandidates && r.glance.makeHopes(&r.tiled, live, r.win.base) {
-		dropHopeless(&r.cands, r.glance.hopes, need)
+		dropHopeless(&r.cands, r.glance.hopes, need-r.tiled.slack)
 	}
 	for i, c := range slices.Backward(r.tiled.active) {
 		m := r.tiled.masks[i]

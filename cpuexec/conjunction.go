@@ -54,6 +54,13 @@ func (r *run) conjunctionTile(b *branches, t int, lo, bound uint32) error {
 	}
 	r.tiled.active = append(r.tiled.active, b.required...)
 	r.tiled.makePrefix(len(r.tiled.active))
+	if r.enterFunction(lo, r.out.need(lo)) {
+		words, need, err := r.eachFunctionWord(words, r.tiled.most(), r.scoreTree)
+		if err != nil || words == 0 {
+			return err
+		}
+		return r.conjunctionWords(words, need, len(r.tiled.active)-len(b.required))
+	}
 	need := r.at.under(r.out.need(lo), lo, lo)
 	for few := 4; need == 0; few *= 2 { // all must be seen; a few words are enough for the first hits
 		first := lowestBits(words, few)
@@ -92,6 +99,7 @@ func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 	r.out.work.DocsScored += int64(r.cands.n)
 	r.cands.cut(&r.win, r.at.seg.Docs)
 	r.cands.accept(r.at.seg.Accept)
+	r.dropByNumbers(&t.prefix[last])
 	for i := last - 1; i >= optional && r.cands.n > 0; i-- {
 		if err := t.active[i].require(need, &t.prefix[i]); err != nil {
 			return err
@@ -105,7 +113,7 @@ func (r *run) conjunctionWords(words uint64, need uint32, optional int) error {
 		}
 	}
 	if r.cands.n >= fewCandidates && r.glance.makeHopes(t, words, r.win.base) {
-		dropHopeless(&r.cands, r.glance.hopes, need)
+		dropHopeless(&r.cands, r.glance.hopes, need-t.slack)
 	}
 	for i, c := range slices.Backward(t.active[:optional]) {
 		if ask := words & t.masks[i].present; ask != 0 && r.cands.n > 0 {

@@ -24,6 +24,12 @@ func TestConformanceOfFunctions(t *testing.T) {
 		defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(0))
 		check(t, withBitmaps{}, 32)
 	})
+	t.Run("few candidates", func(t *testing.T) { // which bitmaps then leave out
+		defer cpuexec.SetFewCandidates(cpuexec.SetFewCandidates(0))
+		defer cpuexec.SetAcceptedShare(cpuexec.SetAcceptedShare(1))
+		defer cpuexec.SetExactPostings(cpuexec.SetExactPostings(0))
+		check(t, withBitmaps{}, 160)
+	})
 	t.Run("led by few", func(t *testing.T) {
 		defer cpuexec.SetLeads(cpuexec.SetLeads(0, 0))
 		check(t, cpuexec.Executor{}, 32)

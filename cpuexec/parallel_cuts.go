@@ -19,6 +19,7 @@ type division struct {
 	weights []int    // of the segments
 	ends    []uint32 // scratch memory
 	cells   []int    // scratch memory
+	order   []int    // scratch memory
 }
 
 // A piece is a range of documents of one segment: either a sheet that is taken tile by tile, or a
@@ -61,7 +62,7 @@ func (j *job) divide(r *run, visit segmentPass, grain int) {
 		}
 		seg := &plan.Segments[s]
 		if few && visit.byTiles && !(and && isSparse(shortest(seg), seg.Docs)) {
-			j.addSheets(s, seg.Docs)
+			j.addSheets(plan, s)
 			continue
 		}
 		n := min((j.weights[s]+grain/2)/grain, tiles(seg.Docs))
@@ -140,8 +141,10 @@ func tiles(docs uint32) int { return int((uint64(docs) + tileDocs - 1) / tileDoc
 func sheets(docs uint32) int { return int((uint64(docs) + sheetDocs - 1) / sheetDocs) }
 
 // addSheets adds a piece for each sheet of segment s.
-func (j *job) addSheets(s int, docs uint32) {
-	for i := range sheets(docs) {
+func (j *job) addSheets(p *blockmax.Plan, s int) {
+	docs := p.Segments[s].Docs
+	j.order = sheetOrder(j.order, p, s)
+	for _, i := range j.order {
 		lo := uint32(i) * sheetDocs
 		piece := piece{segment: s, from: lo, to: min(lo+sheetDocs, docs), tiles: true}
 		j.add(piece, tiles(piece.to-lo))

@@ -252,7 +252,7 @@ func (j *job) takePiece(r *run, i int) (pieces int, err error) {
 		}
 	}
 	r.at.from, r.at.to = p.from, to
-	if !r.hopeless(j.visit) {
+	if !r.hopeless(j.visit) && !(p.tiles && r.hopelessSheet(j.visit)) {
 		err = j.visit.run(r)
 	}
 	r.share.claim = nil

@@ -20,16 +20,17 @@ type run struct {
 	docs  docCursors  // Where are the lists, for document-at-a-time algorithms?
 	tiled tileCursors // And for those that go tile by tile?
 
-	win      window     // Which documents of the tile match, and what are their scores so far?
-	cands    candidates // Which of them can still enter?
-	batch    batch      // Which of those match a proximity?
-	ranks    ranker     // Where in a block are these?
-	glance   prefilter  // Which of these can be dropped by bounds and bitmaps alone?
-	excerpts excerptSet // What have lists in the documents of a filter?
-	few      fewDocs    // Which of few accepted documents can enter?
-	eval     evaluator  // What matches a tree, tile by tile?
-	sets     setMaker   // And by whole sets?
-	docSets  docSets    // Which documents are in sets that come as tiles?
+	win       window     // Which documents of the tile match, and what are their scores so far?
+	cands     candidates // Which of them can still enter?
+	batch     batch      // Which of those match a proximity?
+	ranks     ranker     // Where in a block are these?
+	glance    prefilter  // Which of these can be dropped by bounds and bitmaps alone?
+	excerpts  excerptSet // What have lists in the documents of a filter?
+	few       fewDocs    // Which of few accepted documents can enter?
+	wordNeeds            // What do documents need by word, under a function?
+	eval      evaluator  // What matches a tree, tile by tile?
+	sets      setMaker   // And by whole sets?
+	docSets   docSets    // Which documents are in sets that come as tiles?
 
 	visit  func(*Match) error // of EachMatch
 	sorter *sorter            // of Sort
@@ -50,6 +51,7 @@ type query struct {
 
 	order  []int    // of the segments, the best first
 	bounds []uint32 // by segment, the highest possible score of a document: see orderSegments
+	sheets []int    // of the current segment: see passSheets
 }
 
 // flatTree is the tree equivalent to the flat plan in a mode. The next call overwrites it.
@@ -221,7 +223,7 @@ func (r *run) passSegments(visit segmentPass, tree *blockmax.Node) error {
 		if r.at.seg.Docs == 0 || r.hopeless(visit) {
 			continue
 		}
-		if err := visit.run(r); err != nil {
+		if err := r.passSheets(visit); err != nil {
 			return err
 		}
 	}
@@ -252,6 +254,7 @@ func (r *run) enter(i int) error {
 func (r *run) leaveSegment() {
 	r.docs.close()
 	r.tiled.close()
+	r.wordNeeds.bounds, r.wordNeeds.numbers = nil, nil
 	r.docSets.close()
 	r.eval.root = nil
 	for _, t := range r.eval.together[:r.eval.nears] {
@@ -289,6 +292,10 @@ func (r *run) tailDone(doc uint32) bool {
 // offer passes a matching, accepted document to the collector, with what comes behind its score. Numbers of
 // functions are looked up only where the bound of the tile reaches the threshold.
 func (r *run) offer(doc, score uint32) {
+	if w := &r.wordNeeds; w.numbers != nil && doc/tileDocs == w.tile {
+		r.out.offer(doc, r.at.outer.Apply(score, w.numbers[doc%tileDocs]))
+		return
+	}
 	if r.at.outer != nil && r.at.over(score, doc, doc) < r.out.threshold(doc) {
 		return
 	}

@@ -22,6 +22,9 @@ func (q *query) orderSegments() {
 			q.order = append(q.order, i)
 			if len(segs) > 1 {
 				bound = bestScore(q.tree, q.plan, i)
+				if f := q.plan.Outer; f != nil {
+					bound = f.Apply(bound, segs[i].Functions[f.Number].Highest())
+				}
 			}
 		}
 		q.bounds = append(q.bounds, bound)

@@ -24,6 +24,7 @@ type tileCursors struct {
 	unguarded bool        // and documents that match only the guard match the tree
 
 	prefix []sums      // prefix[i] is the sum of the bounds of active[:i], in the words of the tile
+	slack  uint32      // the greatest of the sums in prefix[0], from which on they are added: see functionwords.go
 	masks  []listWords // of active
 	rest   sums        // bounds what lists that are not essential add in each word
 	reach  sums        // scratch of leaveOut
@@ -189,14 +190,22 @@ func (t *tileCursors) enterTile(lists []*tileCursor, i int, lo uint32) {
 	t.makePrefix(len(active))
 }
 
+// most bounds the scores of documents of the active lists.
+func (t *tileCursors) most() (sum uint32) {
+	for _, c := range t.active {
+		sum += c.max
+	}
+	return sum
+}
+
 // makePrefix makes room for the sums of the given number of lists. The first is the empty sum,
-// zero.
+// zero, unless words begin with more.
 func (t *tileCursors) makePrefix(lists int) {
 	if n := lists + 1; n > len(t.prefix) {
 		t.prefix = append(t.prefix, make([]sums, n-len(t.prefix))...)
 		t.masks = append(t.masks, make([]listWords, n-len(t.masks))...)
 	}
-	t.prefix[0] = sums{}
+	t.prefix[0], t.slack = sums{}, 0
 }
 
 // presentWords are the words of the tile in which at least one list has postings.

@@ -22,9 +22,10 @@ type Filter struct {
 	count    int   // documents
 	terms    int   // that the documents come from, of a filter that is many terms
 
-	restricts bool // it is not one of NewTermsFilter or NewRanks
+	restricts bool // it is not one of NewTermsFilter, NewRanks or NewNumbers
 
 	ranks, rankTiles []uint16 // of NewRanks
+	numbers          Numbers  // of NewNumbers
 
 	alive atomic.Pointer[aliveFilter]
 }
@@ -87,6 +88,23 @@ func NewRanks(ranks, tiles []uint16) *Filter {
 
 // Ranks returns what NewRanks was given.
 func (f *Filter) Ranks() (ranks, tiles []uint16) { return f.ranks, f.rankTiles }
+
+// Numbers are those of the documents of a segment, which a search may add to.
+type Numbers interface {
+	Docs() uint32
+	Bytes() int // with all numbers
+}
+
+// NewNumbers is NewRanks for numbers of any form: Numbers alone serves them.
+func NewNumbers(of Numbers) *Filter { return &Filter{docs: of.Docs(), numbers: of} }
+
+// Numbers returns what NewNumbers was given, or nil, also if there is no filter.
+func (f *Filter) Numbers() Numbers {
+	if f == nil {
+		return nil
+	}
+	return f.numbers
+}
 
 // Documents returns the documents of the filter, deleted ones included: as bits, which are nil if
 // there are none, and their number.
@@ -160,6 +178,9 @@ func (f *Filter) Intersect(set []uint64) []uint64 {
 // bytes returns the memory that the filter takes, for any deletions.
 func (f *Filter) bytes() int {
 	n := 8*len(f.bits) + 2*(len(f.ranks)+len(f.rankTiles))
+	if f.numbers != nil {
+		n += f.numbers.Bytes()
+	}
 	if f.subset != nil {
 		n += 4*len(f.subset.Docs) + int(f.subset.Bytes())
 	} else {

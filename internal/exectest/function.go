@@ -9,9 +9,12 @@ import (
 
 // Numbers of documents for functions, and plans with functions.
 
-// numbers are those of a segment for a function, with bounds that are exact or have some air.
+// numbers are those of a segment for a function, with bounds that are exact or have some air. Bounds by word,
+// and the numbers of whole tiles, are known for some tiles, and can be found for some others.
 type numbers struct {
 	of, tiles []uint32
+	words     [][blockmax.TileDocs / 64]uint32
+	seed      uint32
 }
 
 func (n numbers) Of(doc uint32) uint32 { return n.of[doc] }
@@ -25,28 +28,71 @@ func (n numbers) Bound(tile uint32) uint32 {
 
 func (n numbers) Highest() uint32 { return slices.Max(n.tiles) }
 
+func (n numbers) BoundSheet(sheet uint32) (highest uint32) {
+	for t := 64 * sheet; t < 64*(sheet+1); t++ {
+		highest = max(highest, n.Bound(t))
+	}
+	return highest
+}
+
+func (n numbers) Words(tile uint32, make bool) *[blockmax.TileDocs / 64]uint32 {
+	if of := (tile + n.seed) % 3; int(tile) >= len(n.words) || of == 0 || of == 1 && !make {
+		return nil
+	}
+	return &n.words[tile]
+}
+
+func (n numbers) Known(tile uint32) *[blockmax.TileDocs]uint32 {
+	if (tile+n.seed)%4 > 1 || int(tile) >= len(n.tiles) {
+		return nil
+	}
+	all := new([blockmax.TileDocs]uint32)
+	copy(all[:], n.of[tile*blockmax.TileDocs:])
+	return all
+}
+
 func (n numbers) Err() error { return nil }
+
+// RisingNumbers makes numbers that rise by document.
+func RisingNumbers(docs uint32) blockmax.Numbers {
+	return numbersOf(docs, 0, 0, func(d uint32) uint32 { return uint32(uint64(d) << 32 / uint64(docs)) })
+}
+
+// RandomNumbers makes numbers with few distinct values, or with many, some of them rising by document.
+func RandomNumbers(rng *rand.Rand, docs uint32) blockmax.Numbers { return newNumbers(rng, docs) }
 
 // newNumbers makes numbers with few distinct values, or with many, some of them rising by document.
 func newNumbers(rng *rand.Rand, docs uint32) numbers {
-	n := numbers{of: make([]uint32, docs), tiles: make([]uint32, blockmax.Tiles(docs))}
 	kind, air := rng.IntN(4), rng.Uint32N(2)<<20
-	for d := range n.of {
+	return numbersOf(docs, air, rng.Uint32N(12), func(d uint32) uint32 {
 		switch kind {
 		case 0:
-			n.of[d] = []uint32{0, 1 << 16, 1 << 31, 1<<32 - 1}[rng.IntN(4)]
+			return []uint32{0, 1 << 16, 1 << 31, 1<<32 - 1}[rng.IntN(4)]
 		case 1:
-			n.of[d] = uint32(uint64(d) << 32 / uint64(docs))
+			return uint32(uint64(d) << 32 / uint64(docs))
 		case 2:
-			n.of[d] = rng.Uint32() >> rng.IntN(32)
-		default:
-			n.of[d] = rng.Uint32()
+			return rng.Uint32() >> rng.IntN(32)
 		}
-		tile := &n.tiles[d/blockmax.TileDocs]
-		*tile = max(*tile, n.of[d])
+		return rng.Uint32()
+	})
+}
+
+// numbersOf makes numbers by document, with air above them in bounds.
+func numbersOf(docs, air, seed uint32, of func(doc uint32) uint32) numbers {
+	n := numbers{
+		of: make([]uint32, docs), tiles: make([]uint32, blockmax.Tiles(docs)),
+		words: make([][blockmax.TileDocs / 64]uint32, blockmax.Tiles(docs)), seed: seed,
+	}
+	for d := range n.of {
+		n.of[d] = of(uint32(d))
+		tile, word := &n.tiles[d/blockmax.TileDocs], &n.words[d/blockmax.TileDocs][d%blockmax.TileDocs/64]
+		*tile, *word = max(*tile, n.of[d]), max(*word, n.of[d])
 	}
 	for i, b := range n.tiles {
 		n.tiles[i] = b + min(air, ^b)
+		for w, b := range n.words[i] {
+			n.words[i][w] = b + min(air/2, ^b)
+		}
 	}
 	return n
 }

@@ -61,8 +61,8 @@ func TestFar(t *testing.T) {
 			t.Fatal(err)
 		}
 		exponent := Exponent(one.Greatest()) + rng.IntN(2)
-		one.Scale(exponent)
-		whole.Scale(exponent)
+		one.Scale(exponent, NewTable(docs))
+		whole.Scale(exponent, NewTable(docs))
 		for d := range docs {
 			v, err := one.Value(d)
 			if err != nil {

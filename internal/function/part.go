@@ -78,8 +78,9 @@ func (p *Part) modify(v float64) float64 {
 	return x
 }
 
-// decay is the value of a Decay at a distance, without Weight. It never rises with the distance.
-func (p *Part) decay(distance float64) float64 {
+// decay is the value of a Decay at a distance, without Weight; ln is the logarithm of AtScale. It never rises
+// with the distance.
+func (p *Part) decay(distance, ln float64) float64 {
 	d := distance - p.Offset
 	if !(d > 0) { // NaN, too: of a value that is not a number
 		if math.IsNaN(distance) {
@@ -90,11 +91,11 @@ func (p *Part) decay(distance float64) float64 {
 	d /= p.Scale
 	switch p.Shape {
 	case Exp:
-		return math.Exp(math.Log(p.AtScale) * d)
+		return math.Exp(ln * d)
 	case Linear:
 		return max(0, 1-float64((1-p.AtScale)*d))
 	}
-	return math.Exp(math.Log(p.AtScale) * float64(d*d))
+	return math.Exp(ln * float64(d*d))
 }
 
 // chance is the value of Random for a document that a hash stands for.

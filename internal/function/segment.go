@@ -28,9 +28,7 @@ type Segment struct {
 	scale   float64 // a value times this is its fraction
 
 	highest uint32
-	bounds  []atomic.Uint64 // by tile: the bound, plus 1; 0 for one that is not known yet
-	asked   []atomic.Uint32 // by tile: documents asked for
-	tiles   []atomic.Pointer[[columns.TileDocs]uint32]
+	table   *Table
 	err     atomic.Pointer[error]
 }
 
@@ -41,12 +39,7 @@ const wholeTile = 512
 // New returns the numbers of a segment of docs documents. Sources are parallel to the parts. Scale must be
 // called before there are fractions.
 func New(f *Function, sources []Source, docs uint32) (*Segment, error) {
-	tiles := (int(docs) + columns.TileDocs - 1) / columns.TileDocs
-	s := &Segment{
-		f: f, docs: docs,
-		bounds: make([]atomic.Uint64, tiles), asked: make([]atomic.Uint32, tiles),
-		tiles: make([]atomic.Pointer[[columns.TileDocs]uint32], tiles),
-	}
+	s := &Segment{f: f, docs: docs}
 	for i := range sources {
 		src, err := newSource(&f.Parts[i], sources[i], docs)
 		if err != nil {
@@ -57,9 +50,10 @@ func New(f *Function, sources []Source, docs uint32) (*Segment, error) {
 	return s, nil
 }
 
-// Scale says that fractions are of 1<<exponent.
-func (s *Segment) Scale(exponent int) {
-	s.scale = math.Ldexp(1, 32-exponent)
+// Scale says that fractions are of 1<<exponent, and where numbers are kept. Those of a table belong to the
+// same function, exponent and values.
+func (s *Segment) Scale(exponent int, table *Table) {
+	s.scale, s.table = math.Ldexp(1, 32-exponent), table
 	s.highest = s.boundOf(func(src *source) float64 { return src.most })
 	s.leaveOutFar()
 }
@@ -83,12 +77,20 @@ func (s *Segment) value(most func(*source) float64) float64 {
 			values[i] = most(&s.sources[i])
 		}
 	}
-	return s.f.bound(values, func(part int) bool { return s.sources[part].Accept == nil && !s.sources[part].None })
+	return s.f.bound(values, s.always)
 }
 
-// boundOf is value as a fraction, with room for errors of rounding.
-func (s *Segment) boundOf(most func(*source) float64) uint32 {
-	x := s.value(most) * s.scale
+// always reports whether a part applies to all documents.
+func (s *Segment) always(part int) bool {
+	return s.sources[part].Accept == nil && !s.sources[part].None
+}
+
+// boundOf is value as a fraction.
+func (s *Segment) boundOf(most func(*source) float64) uint32 { return s.roundUp(s.value(most)) }
+
+// roundUp returns a bound on values as a fraction, with room for errors of rounding.
+func (s *Segment) roundUp(bound float64) uint32 {
+	x := bound * s.scale
 	if x >= math.MaxUint32-1 {
 		return s.cut(math.MaxUint32)
 	}
@@ -116,15 +118,21 @@ func (s *Segment) Highest() uint32 { return s.highest }
 
 // Bound is not below the number of any document of a tile, and 0 for a tile that the segment does not have.
 func (s *Segment) Bound(tile uint32) uint32 {
-	if int(tile) >= len(s.bounds) {
+	if int(tile) >= len(s.table.tiles) {
 		return 0
 	}
-	if known := s.bounds[tile].Load(); known > 0 {
+	of := &s.table.tiles[tile]
+	if known := of.bound.Load(); known > 0 {
 		return uint32(known - 1)
 	}
 	b := s.boundOf(func(src *source) float64 { return src.bound(int(tile)) })
-	s.bounds[tile].Store(uint64(b) + 1)
+	of.bound.Store(uint64(b) + 1)
 	return b
+}
+
+// BoundSheet is not below the number of any document of a sheet of 64 tiles.
+func (s *Segment) BoundSheet(sheet uint32) uint32 {
+	return s.boundOf(func(src *source) float64 { return src.boundSheet(int(sheet)) })
 }
 
 // Err returns the first error of a column or of an id.
@@ -140,10 +148,11 @@ func (s *Segment) fail(err error) { s.err.CompareAndSwap(nil, &err) }
 // Of returns the number of a document. After an error it is 0.
 func (s *Segment) Of(doc uint32) uint32 {
 	tile := doc / columns.TileDocs
-	if known := s.tiles[tile].Load(); known != nil {
+	of := &s.table.tiles[tile]
+	if known := of.all.Load(); known != nil {
 		return known[doc%columns.TileDocs]
 	}
-	if s.asked[tile].Add(1) > wholeTile {
+	if of.asked.Add(1) > wholeTile {
 		return s.Tile(tile)[doc%columns.TileDocs]
 	}
 	v, err := s.combined(doc, s.sources)
@@ -186,18 +195,27 @@ func (s *Segment) PartValue(part int, doc uint32) (v float64, applies bool, err 
 
 // Tile returns the numbers of all documents of a tile, which must not be changed.
 func (s *Segment) Tile(tile uint32) *[columns.TileDocs]uint32 {
-	if known := s.tiles[tile].Load(); known != nil {
+	if known := s.Known(tile); known != nil {
 		return known
 	}
 	numbers := new([columns.TileDocs]uint32)
-	s.fill(tile, numbers)
-	s.tiles[tile].Store(numbers)
+	if s.fill(tile, numbers) {
+		s.table.tiles[tile].keep(numbers)
+	}
 	return numbers
+}
+
+// Known returns what Tile does if it is known, else nil.
+func (s *Segment) Known(tile uint32) *[columns.TileDocs]uint32 {
+	if int(tile) >= len(s.table.tiles) {
+		return nil
+	}
+	return s.table.tiles[tile].all.Load()
 }
 
 // Ranks returns the upper 16 bits of the numbers of all documents, and the highest of each tile.
 func (s *Segment) Ranks() (ranks, tiles []uint16, err error) {
-	ranks, tiles = make([]uint16, s.docs), make([]uint16, len(s.tiles))
+	ranks, tiles = make([]uint16, s.docs), make([]uint16, len(s.table.tiles))
 	var numbers [columns.TileDocs]uint32
 	for t := range tiles {
 		s.fill(uint32(t), &numbers)
@@ -210,8 +228,8 @@ func (s *Segment) Ranks() (ranks, tiles []uint16, err error) {
 	return ranks, tiles, s.Err()
 }
 
-// fill sets numbers to those of the documents of a tile.
-func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) {
+// fill sets numbers to those of the documents of a tile. It returns false after an error.
+func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) (ok bool) {
 	w := rooms.Get().(*room)
 	defer rooms.Put(w)
 	base := tile * columns.TileDocs
@@ -219,6 +237,7 @@ func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) {
 	for d := range w.combined[:n] {
 		w.combined[d] = combination{f: s.f}
 	}
+	ok = true
 	for i := range s.sources {
 		src := &s.sources[i]
 		if src.None {
@@ -226,6 +245,7 @@ func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) {
 		}
 		if err := src.tile(tile, n, w); err != nil {
 			s.fail(err)
+			ok = false
 			clear(w.values[:])
 		}
 		for d := range n {
@@ -237,6 +257,7 @@ func (s *Segment) fill(tile uint32, numbers *[columns.TileDocs]uint32) {
 	for d := range n {
 		numbers[d] = s.fraction(w.combined[d].result())
 	}
+	return ok
 }
 
 // A room is what Tile needs.
@@ -255,6 +276,7 @@ type source struct {
 	Source
 	part *Part
 	most float64 // no value of a document is above, without Weight
+	ln   float64 // of a Decay: the logarithm of AtScale
 
 	far *geo.Window // places that are not in it have the number 0; nil where that is not known
 
@@ -263,7 +285,7 @@ type source struct {
 }
 
 func newSource(p *Part, in Source, docs uint32) (s source, err error) {
-	s = source{Source: in, part: p}
+	s = source{Source: in, part: p, ln: math.Log(p.AtScale)}
 	if s.Column != nil && s.Column.Kind() == columns.Terms && p.Kind == Factor {
 		if s.least, s.greatest, err = numbersOf(s.Column); err != nil {
 			return s, err
@@ -331,6 +353,24 @@ func (s *source) bound(tile int) float64 {
 	return b
 }
 
+// boundSheet bounds the values of 64 tiles.
+func (s *source) boundSheet(sheet int) float64 {
+	if s.part.Kind != Factor && s.part.Kind != Decay {
+		return s.most
+	}
+	b := 0.0
+	if s.Column == nil || !s.Column.Full() {
+		b = s.missing()
+	}
+	if s.Column == nil {
+		return b
+	}
+	if least, greatest, ok := s.Column.SheetBounds(sheet); ok {
+		b = max(b, s.between(least, greatest))
+	}
+	return b
+}
+
 // between bounds the values of keys from least to greatest.
 func (s *source) between(least, greatest uint64) float64 {
 	terms := s.Column.Kind() == columns.Terms
@@ -338,7 +378,7 @@ func (s *source) between(least, greatest uint64) float64 {
 		if terms {
 			return 1
 		}
-		return s.part.decay(s.distanceTo(least, greatest))
+		return s.part.decay(s.distanceTo(least, greatest), s.ln)
 	}
 	from, to := s.least, s.greatest
 	if !terms {
@@ -436,13 +476,13 @@ func (s *source) ofKey(key uint64) (float64, error) {
 		return s.part.modify(v), err
 	}
 	if s.Column.Kind() != columns.Terms {
-		return s.part.decay(s.distance(key)), nil
+		return s.part.decay(s.distance(key), s.ln), nil
 	}
 	v, err := termOf(s.Column, key)
 	if err != nil {
 		return 0, err
 	}
-	return s.part.decay(s.part.distance(v)), nil
+	return s.part.decay(s.part.distance(v), s.ln), nil
 }
 
 // value returns the value of a document, without Weight.

@@ -444,11 +444,23 @@ func (b *planner) makeFunctions(s *shape, o *Settings) error {
 		default:
 			f.exponent = function.Exponent(f.greatest)
 		}
-		for _, s := range f.segments {
-			s.Scale(f.exponent)
-		}
+		b.shareNumbers(f)
 	}
 	return nil
+}
+
+// shareNumbers says what the numbers of a function are fractions of. Searches that have the same function share
+// numbers by the index's cache, once it has come again.
+func (b *planner) shareNumbers(f *planFunction) {
+	text := "numbers\x00" + f.setText()
+	for i, s := range f.segments {
+		table, ok := b.index.Filter(i, text).Numbers().(*function.Table)
+		if !ok {
+			table = function.NewTable(b.index.Segment(i).Reader().Docs())
+			b.index.KeepFilter(i, text, cache.NewNumbers(table))
+		}
+		s.Scale(f.exponent, table)
+	}
 }
 
 // findFunctions adds those of a clause.
