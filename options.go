@@ -370,6 +370,7 @@ type privateOptions struct {
 	store       store.Options      // the file system, sizes
 	memoryBytes int64              // MemoryBytes, below its minimum
 	tableBytes  int                // of stored documents; 0 stands for segment.DefaultTableBytes
+	layerBytes  int64              // of stored updates of a field from which seals add layers; 0 stands for the default
 	codedBytes  int                // of stored documents, from which they are coded; 0 stands for the default
 	building    bool               // opened by Build
 	accelerator accelerator.Opener // instead of GPUs
@@ -399,6 +400,7 @@ func init() {
 
 func (p *privateOptions) set(k hook.Knobs) {
 	p.store, p.memoryBytes, p.tableBytes, p.codedBytes, p.spin = k.Store, k.MemoryBytes, k.TableBytes, k.CodedBytes, k.Spin
+	p.layerBytes = k.LayerBytes
 }
 
 // NoTrigrams is the value of Options.TrigramBytes for no indexes of terms.
@@ -660,7 +662,7 @@ func (o *Options) live() *live.Options {
 		Store: o.private.store, Building: o.private.building,
 		Schema: o.Schema.internal(), AlterSchema: o.AlterSchema, RankField: o.Rank.Field, Analyzer: o.analyzer, Text: text.String(),
 		Sync: o.Durability == SyncBatch, MemoryBytes: o.MemoryBytes, LogBytes: o.LogBytes, StoredCacheBytes: o.StoredCacheBytes, TrigramBytes: o.TrigramBytes, MaxFields: o.MaxFields, MaxDocs: o.private.maxDocs,
-		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes, CodedBytes: o.private.codedBytes,
+		Codec: kinds[o.Codec], TableBytes: o.private.tableBytes, CodedBytes: o.private.codedBytes, LayerBytes: o.private.layerBytes,
 		Merge: live.Merge{
 			Disabled: o.Merge.Disabled, SegmentsPerTier: o.Merge.SegmentsPerTier, MaxSegmentBytes: o.Merge.MaxSegmentBytes, MaxSegmentDocs: o.private.segmentDocs,
 			Order: o.order(), Workers: o.Merge.Workers, MemoryBytes: o.Merge.MemoryBytes,

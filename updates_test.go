@@ -1,6 +1,7 @@
 package riffle
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ var updatable = &Schema{Fields: map[string]Field{
 	"offer": {Type: FieldBool, NoIndex: true, Column: ColumnStored},
 	"quiet": {Type: FieldNumber, NoIndex: true, NoStore: true, Column: ColumnStored},
 }}
+
+// layered are options under which also few updates are stored in layers.
+var layered = &Options{Schema: updatable, Merge: MergeOptions{Disabled: true}, private: privateOptions{layerBytes: 1}}
 
 // update applies one update.
 func (ix *testIndex) update(id string, fields any) {
@@ -166,7 +170,7 @@ func requireUpdated(t *testing.T, when string, e *Engine, want map[string]*updat
 // sealed segments, in several batches since the last seal, after a crash and in a read-only engine.
 func TestUpdate(t *testing.T) {
 	r := rand.New(rand.NewPCG(seedOf(t), 5))
-	ix := newIndex(t, &Options{Schema: updatable, Merge: MergeOptions{Disabled: true}})
+	ix := newIndex(t, layered)
 	want := map[string]*updatedDoc{}
 	put := func(n int) {
 		var b Batch
@@ -205,11 +209,11 @@ func TestUpdate(t *testing.T) {
 			ix.must(err)
 			requireUpdated(t, "read-only", readOnly, want)
 			ix.must(readOnly.Close())
-			ix.open(&Options{Merge: MergeOptions{Disabled: true}})
+			ix.open(layered)
 		}
 		ix.flush()
 		requireUpdated(t, "flushed", ix.Engine, want)
-		ix.reopen(&Options{Merge: MergeOptions{Disabled: true}})
+		ix.reopen(layered)
 		requireUpdated(t, "reopened", ix.Engine, want)
 		put(30)
 		update(20)
@@ -234,7 +238,7 @@ func TestUpdate(t *testing.T) {
 // TestUpdateWhileMerging: updates that come while a merge runs, before and after a seal that stores them,
 // are in the merged segment and survive.
 func TestUpdateWhileMerging(t *testing.T) {
-	ix := newIndex(t, &Options{Schema: updatable, Merge: MergeOptions{Disabled: true}})
+	ix := newIndex(t, layered)
 	want := map[string]int{}
 	for i := range 40 {
 		id := fmt.Sprint("d", i)
@@ -288,10 +292,10 @@ func TestUpdateWhileMerging(t *testing.T) {
 	update(16, 1, 600)
 	require("updated")
 	old.Close()
-	ix.reopen(&Options{Merge: MergeOptions{Disabled: true}})
+	ix.reopen(layered)
 	require("reopened")
 	ix.flush()
-	ix.reopen(&Options{Merge: MergeOptions{Disabled: true}})
+	ix.reopen(layered)
 	require("reopened after a seal")
 	ix.must(checkAll(ix.Engine))
 }
@@ -555,4 +559,72 @@ func TestUpdateJSON(t *testing.T) {
 			t.Errorf("%s: no error", bad)
 		}
 	}
+}
+
+// TestUpdatesWhileSealing fills memory with updates alone. While the seal that stores them waits for its
+// commit, there is room for as many again, as there is for documents. Then batches wait.
+func TestUpdatesWhileSealing(t *testing.T) {
+	o := &Options{Schema: updatable, Merge: MergeOptions{Disabled: true}}
+	o.private.memoryBytes = 64 << 10
+	ix := newIndex(t, o)
+	for i := range 50 {
+		ix.put(fmt.Sprint("d", i), map[string]any{"text": "w"})
+	}
+	ix.flush()
+	release := ix.probe().HoldCommits()
+	held := true
+	defer func() {
+		if held {
+			release()
+		}
+	}()
+	sold := map[string]int{}
+	update := func(ctx context.Context, n int) error {
+		var b Batch
+		for i := range 10 {
+			id := fmt.Sprint("d", (n+i)%50)
+			sold[id] = n
+			b.Update(id, map[string]any{"sold": n})
+		}
+		return ix.Apply(ctx, &b)
+	}
+	before, n := 0, 0
+	for ; ; n++ {
+		if runs, _ := ix.probe().Sealing(); runs {
+			break
+		}
+		ix.must(update(t.Context(), n))
+		before++
+	}
+	during := 0
+	for {
+		ended, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		err := update(ended, n)
+		cancel()
+		if err != nil {
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrPending) {
+				t.Fatal(err)
+			}
+			break
+		}
+		n++
+		during++
+	}
+	if during < before/2 || during > 2*before {
+		t.Errorf("%d batches before the seal began, and %d while it ran", before, during)
+	}
+	release()
+	held = false
+	ix.must(update(t.Context(), n))
+	check := func() {
+		t.Helper()
+		for id, n := range sold {
+			if got, err := ix.Get(t.Context(), id); err != nil || got["sold"] != int64(n) {
+				t.Errorf("%s: %v, want %d: %v", id, got, n, err)
+			}
+		}
+	}
+	check()
+	ix.reopen(o)
+	check()
 }

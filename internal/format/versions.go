@@ -20,7 +20,7 @@ var (
 )
 
 // Updates of columns (package live) come with index info of version 2, so they are no entry of Written.
-var Updates = Range{What: "updates of a column", Oldest: 1, Newest: 1}
+var Updates = Range{What: "updates of a column", Oldest: 1, Newest: 2}
 
 // Written says which version of each format this build writes, one `format version` a line.
 func Written() string {

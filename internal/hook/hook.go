@@ -16,6 +16,7 @@ type Knobs struct {
 	Store       store.Options // the file system and the sizes of the store
 	MemoryBytes int64         // replaces Options.MemoryBytes, and may be below its minimum
 	TableBytes  int           // size of a table of stored documents
+	LayerBytes  int64         // size of the stored updates of a field from which seals add layers to them
 	CodedBytes  int           // stored bytes from which they are coded; 1 for always
 	BlockBytes  int           // how much input a worker of Build takes at once
 	RunBytes    int64         // replaces BuildOptions.MemoryBytes, and may be below its minimum

@@ -23,6 +23,7 @@ type change struct {
 	folds     []*fold                     // updates that it writes there
 	updated   []*updates                  // of the inputs, as of then
 	late      map[string]*columns.Patch   // of these, what the merged segment does not have
+	lateBytes map[string]int64            // as they are stored
 }
 
 // commitMerged makes a change on disk and then in the view.
@@ -76,6 +77,7 @@ func (ix *Index) adoptBehind() error {
 	for s, d := range c.persisted {
 		s.persisted = d
 	}
+	ix.seal.updates = 0 // the change has stored them, be it that of a seal or of a merge
 	for _, f := range c.folds {
 		f.s.updates = f.s.updates.with(f.field, f.s.updates.fields[f.field].withFold(f))
 	}
@@ -105,18 +107,21 @@ func (ix *Index) editFor(c *change) (store.Edit, error) {
 		if err := f.make(); err != nil {
 			return edit, err
 		}
-		if edit.Updates[store.UpdatesOf{Segment: f.s.number, Field: f.field}], err = marshalUpdates(f.patch); err != nil {
-			return edit, f.s.at(err)
+		if err := f.store(edit.Updates, ix.opts.LayerBytes); err != nil {
+			return edit, err
 		}
 	}
 	if w := c.out.writer; w != nil {
 		if c.late, err = lateUpdates(c.inputs, c.updated, c.out.result.Maps, c.out.result.Docs); err != nil {
 			return edit, err
 		}
+		c.lateBytes = map[string]int64{}
 		for name, p := range c.late {
-			if edit.Updates[store.UpdatesOf{Segment: w.Number(), Field: name}], err = marshalUpdates(p); err != nil {
+			value, err := marshalUpdates(p, updatesVersion)
+			if err != nil {
 				return edit, err
 			}
+			edit.Updates[store.UpdatesOf{Segment: w.Number(), Field: name}], c.lateBytes[name] = value, int64(len(value))
 		}
 	}
 	return edit, ix.setInfo(&edit, c)

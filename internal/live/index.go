@@ -111,6 +111,9 @@ func Open(dir string, o *Options) (*Index, error) {
 	if ix.opts.Merge.MaxSegmentDocs == 0 {
 		ix.opts.Merge.MaxSegmentDocs = maxSegmentDocs
 	}
+	if ix.opts.LayerBytes == 0 {
+		ix.opts.LayerBytes = defaultLayerBytes
+	}
 	ix.calls.idle = make(chan struct{})
 	ix.order = newCtxMutex()
 	ix.lists = cache.NewLists(ix.opts.CacheBytes)

@@ -33,8 +33,9 @@ type Options struct {
 	TrigramBytes     int64 // of indexes of terms by their trigrams, a part of CacheBytes
 
 	Codec      postings.Kind
-	TableBytes int // of stored documents; 0 for segment.DefaultTableBytes
-	CodedBytes int // from which stored documents are coded; 0 for the default of package segment
+	TableBytes int   // of stored documents; 0 for segment.DefaultTableBytes
+	LayerBytes int64 // of stored updates of a field, from which changes add layers; 0 for defaultLayerBytes
+	CodedBytes int   // from which stored documents are coded; 0 for the default of package segment
 	Merge      Merge
 
 	Listener

@@ -11,6 +11,7 @@ import (
 // A sealState is the segment that is being written out, if any. Index.mu guards its fields.
 type sealState struct {
 	segment *liveSegment  // was memory; stays until it has been written
+	updates int64         // bytes of the logs of updates when it began, which its change stores
 	end     sealedEnd     // its end
 	done    chan struct{} // closed when the current run ends; nil when none is running
 	err     error         // of the last run; nil after a successful one
@@ -80,6 +81,7 @@ func (ix *Index) sealNow() {
 	}
 	if ix.seal.segment == nil {
 		ix.seal.segment, ix.seal.end = ix.memory, sealedEnd{ix.seq, ix.position}
+		ix.seal.updates = ix.updateBytes()
 		ix.store.RollLog()
 		ix.addMemory()
 	}
@@ -105,10 +107,15 @@ func (ix *Index) sealNow() {
 	})
 }
 
-// growingBytes returns the memory that a seal of the in-memory segment frees: its own, and that of updates
-// which are not stored. The caller holds ix.mu, or is alone.
+// growingBytes returns the memory that the next seal of the in-memory segment frees: its own, and that of
+// updates which are not stored. Those that a running seal stores do not count, as its documents do not:
+// otherwise batches would wait for its end. The caller holds ix.mu, or is alone.
 func (ix *Index) growingBytes() int64 {
-	n := ix.memory.memory.Bytes()
+	return ix.memory.memory.Bytes() + max(0, ix.updateBytes()-ix.seal.updates)
+}
+
+// updateBytes returns the memory of updates that are not stored. The caller holds ix.mu, or is alone.
+func (ix *Index) updateBytes() (n int64) {
 	for _, s := range ix.segments {
 		n += s.updates.logBytes()
 	}
@@ -124,7 +131,7 @@ func (ix *Index) memoryFull() bool {
 
 // memoryBytes returns the memory of all segments in memory. The caller holds ix.mu, or is alone.
 func (ix *Index) memoryBytes() int64 {
-	n := ix.growingBytes()
+	n := ix.memory.memory.Bytes() + ix.updateBytes()
 	if s := ix.seal.segment; s != nil {
 		n += s.memory.Bytes()
 	}

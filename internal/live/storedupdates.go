@@ -6,13 +6,12 @@ import (
 
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/corrupt"
-	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/internal/format"
 )
 
-// The store keeps the updates of a field of a segment as one value:
+// The store keeps the updates of a field of a segment, those of each layer, as one value:
 //
-//	version (uvarint, 1)
+//	version (uvarint, 1 for the first layer, 2 for the others, which builds without layers must not ignore)
 //	the documents: a column of kind bool in which they have the value 1
 //	their values: a column of those that have one
 //
@@ -26,11 +25,23 @@ import (
 //	01 ff ff ff ff 0f 0a  02 05 04 01 00 cc 02 02 00 00
 //	01 ff ff ff ff 0f 19  02 06 04 01 02 00 07 01 61 00 01 62 00 00 00 be 01 00 00 00 01 01 30 00 00
 
-const updatesVersion = 1
+// The versions of updates (format.Updates).
+const (
+	updatesVersion = 1
+	layerVersion   = 2
+)
 
-// marshalUpdates returns the value of a patch.
-func marshalUpdates(p *columns.Patch) ([]byte, error) {
-	dst := binary.AppendUvarint(nil, updatesVersion)
+// versionOfLayer returns that of the updates of a layer.
+func versionOfLayer(number int) uint64 {
+	if number == 0 {
+		return updatesVersion
+	}
+	return layerVersion
+}
+
+// marshalUpdates returns the value of a patch in a version.
+func marshalUpdates(p *columns.Patch, version uint64) ([]byte, error) {
+	dst := binary.AppendUvarint(nil, version)
 	for _, c := range [...]*columns.Column{p.Docs, p.Values} {
 		var parts []byte
 		n := uint64(0)
@@ -52,13 +63,16 @@ func marshalUpdates(p *columns.Patch) ([]byte, error) {
 }
 
 // parseUpdates is the inverse of marshalUpdates, for a segment of docs documents. The patch keeps data.
-func parseUpdates(data []byte, docs uint32) (*columns.Patch, error) {
+func parseUpdates(data []byte, docs uint32, want uint64) (*columns.Patch, error) {
 	version, n := binary.Uvarint(data)
 	if n <= 0 {
 		return nil, corrupt.New(0, "no version")
 	}
 	if err := format.Updates.Check(version); err != nil {
 		return nil, err
+	}
+	if version != want {
+		return nil, corrupt.New(0, "version %d, where %d belongs", version, want)
 	}
 	p := new(columns.Patch)
 	at := n
@@ -123,26 +137,24 @@ func (ix *Index) openUpdates(s *liveSegment) (*updates, error) {
 		return nil, err
 	}
 	u := (*updates)(nil).clone()
-	for name, value := range all {
-		p, err := parseUpdates(value, s.disk.Docs())
-		if err != nil {
-			return nil, atUpdates(err, s.number, name)
-		}
-		u.fields[name] = newFieldUpdates(s.disk.Docs(), p)
-	}
-	return u, nil
+	u.fields, err = ix.openLayers(all, s.number, s.disk.Docs())
+	return u, err
 }
 
 // atUpdates adds to an error that it is about stored updates.
-func atUpdates(err error, segment uint64, field string) error {
-	return corrupt.At(err, fmt.Sprintf("updates of segment %d, field %q", segment, document.ShortName(field)))
+func atUpdates(err error, segment uint64, name string) error {
+	return corrupt.At(err, fmt.Sprintf("updates of segment %d, %s", segment, layerNote(name)))
 }
 
 // checkUpdates reads the stored updates of a segment of docs documents, and reports their faults.
 func (ix *Index) checkUpdates(segment uint64, docs uint32, report func(error)) error {
 	all, err := ix.store.Updates(segment)
 	for name, value := range all {
-		p, err := parseUpdates(value, docs)
+		var p *columns.Patch
+		_, number, err := parseLayerName(name)
+		if err == nil {
+			p, err = parseUpdates(value, docs, versionOfLayer(number))
+		}
 		if err == nil {
 			err = p.Docs.Check()
 		}

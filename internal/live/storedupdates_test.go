@@ -24,7 +24,7 @@ func examplePatch(t testing.TB) *columns.Patch {
 			u.add(nil, 4, uint32(doc), []document.FieldUpdate{change})
 		}
 	}
-	p, err := u.fields["tag"].folded()
+	p, _, err := u.fields["tag"].folded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func examplePatch(t testing.TB) *columns.Patch {
 
 // TestStoredUpdates prints the example of storedupdates.go, and finds every place where they end too early.
 func TestStoredUpdates(t *testing.T) {
-	data, err := marshalUpdates(examplePatch(t))
+	data, err := marshalUpdates(examplePatch(t), updatesVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,22 +43,25 @@ func TestStoredUpdates(t *testing.T) {
 	if got := fmt.Sprintf("% x", data); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	p, err := parseUpdates(data, 4)
+	p, err := parseUpdates(data, 4, updatesVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := marshalUpdates(p); err != nil || string(again) != string(data) {
+	if again, err := marshalUpdates(p, updatesVersion); err != nil || string(again) != string(data) {
 		t.Errorf("written again: %x, %v, want %x", again, err, data)
 	}
 	for n := range data {
-		if _, err := parseUpdates(data[:n], 4); !errors.Is(err, corrupt.Err) {
+		if _, err := parseUpdates(data[:n], 4, updatesVersion); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%d bytes of %d: %v, want ErrCorrupt", n, len(data), err)
 		}
 	}
-	if _, err := parseUpdates(data, 5); !errors.Is(err, corrupt.Err) {
+	if _, err := parseUpdates(data, 5, updatesVersion); !errors.Is(err, corrupt.Err) {
 		t.Errorf("in a segment of 5 documents: %v, want ErrCorrupt", err)
 	}
-	if _, err := parseUpdates(append([]byte{updatesVersion + 1}, data[1:]...), 4); !errors.Is(err, format.Err) {
+	if _, err := parseUpdates(append([]byte{layerVersion + 1}, data[1:]...), 4, updatesVersion); !errors.Is(err, format.Err) {
 		t.Errorf("of a later version: %v, want ErrFormat", err)
+	}
+	if _, err := parseUpdates(data, 4, layerVersion); !errors.Is(err, corrupt.Err) {
+		t.Errorf("a first layer as another: %v, want ErrCorrupt", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // gets the column of the segment with the tiles replaced that updates touch (columns.Replace), and the next
 // view continues from there.
 //
-// Each change of the manifest folds logs into patches and stores these: one value in the store for each
+// Each change of the manifest folds logs into patches and stores what is new (layers.go), for each
 // field of each segment that has new updates, atomically with the rest. Until then the log of the index has
 // them. As it is with deletions, a value may hold updates that came after the last record that the manifest
 // covers; replaying them sets the same values again.
@@ -43,6 +43,7 @@ type fieldUpdates struct {
 	patch   *columns.Patch
 	log     updateLog // since the patch; later ones of a document replace earlier ones
 	number  uint64    // of all updates so far, those of the patch included
+	layers  []layer   // of the patch, as it is stored
 
 	// While the segment is merged: what came since the merge began is late, and log[unmerged:].
 	late     *columns.Patch
@@ -113,7 +114,7 @@ func (u *updates) heldBytes() (n int64) {
 		return 0
 	}
 	for _, f := range u.fields {
-		n += f.history.bytes.Load()
+		n += f.history.bytes.Load() + f.layerBytes()
 	}
 	return n
 }
@@ -167,13 +168,18 @@ func (u *updates) add(published *updates, docs, doc uint32, changes []document.F
 
 // clone returns the same updates, without what was made of them.
 func (f *fieldUpdates) clone() *fieldUpdates {
-	return &fieldUpdates{history: f.history, docs: f.docs, patch: f.patch, log: f.log, number: f.number, late: f.late, unmerged: f.unmerged}
+	return &fieldUpdates{history: f.history, docs: f.docs, patch: f.patch, log: f.log, number: f.number, layers: f.layers, late: f.late, unmerged: f.unmerged}
 }
 
 const (
 	entryBytes = 8
 	valueBytes = int64(unsafe.Sizeof(columns.Value{}))
 )
+
+// newUpdateLog returns an empty log with room for entries and values.
+func newUpdateLog(entries, values int) updateLog {
+	return updateLog{make([]uint32, 0, entries), make([]uint32, 0, entries), make([]columns.Value, 0, values)}
+}
 
 func (l *updateLog) add(doc uint32, values []columns.Value) {
 	l.docs, l.values = append(l.docs, doc), append(l.values, values...)
@@ -192,7 +198,8 @@ func (l *updateLog) of(i int) []columns.Value {
 }
 
 // between returns a log of its own with the entries from i to below j.
-func (l *updateLog) between(i, j int) (part updateLog) {
+func (l *updateLog) between(i, j int) updateLog {
+	part := newUpdateLog(j-i, 0)
 	for ; i < j; i++ {
 		part.add(l.docs[i], l.of(i))
 	}
@@ -218,7 +225,7 @@ func (l *updateLog) patchOf(docs uint32, from int) (*columns.Patch, error) {
 		order = append(order, uint64(l.docs[i])<<32|uint64(i))
 	}
 	slices.Sort(order)
-	var last updateLog
+	last := newUpdateLog(len(order), len(l.values))
 	for i, at := range order {
 		if i+1 < len(order) && order[i+1]>>32 == at>>32 {
 			continue
@@ -254,21 +261,36 @@ func (f *fieldUpdates) values() (*columns.Column, error) { return f.make(madeVal
 // updated returns the documents that were updated: they have a value.
 func (f *fieldUpdates) updated() (*columns.Column, error) { return f.make(madeDocs, nil, f.docs) }
 
-// folded returns all updates as one patch.
-func (f *fieldUpdates) folded() (*columns.Patch, error) {
+// folded returns all updates as one patch, and those of the log, nil without any.
+func (f *fieldUpdates) folded() (all, ofLog *columns.Patch, err error) {
 	if f.log.len() == 0 {
-		return f.patch, nil
+		return f.patch, nil, nil
 	}
-	docs, err := f.updated()
-	if err != nil {
-		return nil, err
+	made, from := (*columns.Patch)(nil), -1 // both columns mostly continue from the same entry of the log
+	since := func(i int) (p *columns.Patch, err error) {
+		if i != from {
+			made, err = f.log.patchOf(f.docs, i)
+			from = i
+		}
+		return made, err
 	}
-	values, err := f.values()
-	return &columns.Patch{Docs: docs, Values: values}, err
+	all = new(columns.Patch)
+	if all.Docs, err = f.makeWith(madeDocs, nil, f.docs, since); err == nil {
+		all.Values, err = f.makeWith(madeValues, nil, f.docs, since)
+	}
+	if err == nil {
+		ofLog, err = since(0)
+	}
+	return all, ofLog, err
 }
 
 // make returns one of the columns that are made of updates. It continues from what was made last.
 func (f *fieldUpdates) make(what int, base *columns.Column, docs uint32) (*columns.Column, error) {
+	return f.makeWith(what, base, docs, func(from int) (*columns.Patch, error) { return f.log.patchOf(f.docs, from) })
+}
+
+// makeWith is make with a function that returns the patch of the log from an entry on.
+func (f *fieldUpdates) makeWith(what int, base *columns.Column, docs uint32, since func(from int) (*columns.Patch, error)) (*columns.Column, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if m := f.made[what]; m.ok && m.base == base && m.docs == docs {
@@ -286,7 +308,7 @@ func (f *fieldUpdates) make(what int, base *columns.Column, docs uint32) (*colum
 			return nil, err
 		}
 	}
-	p, err := f.log.patchOf(f.docs, from)
+	p, err := since(from)
 	if err == nil && p != nil {
 		c, err = replace(what, c, docs, *p)
 	}
@@ -360,7 +382,7 @@ func (f *fieldUpdates) after(number uint64) int { return f.log.len() - int(f.num
 // withFold returns the updates after a fold of them was stored.
 func (f *fieldUpdates) withFold(stored *fold) *fieldUpdates {
 	n := f.after(stored.of.number)
-	next := &fieldUpdates{history: f.history, docs: f.docs, patch: stored.patch, number: f.number}
+	next := &fieldUpdates{history: f.history, docs: f.docs, patch: stored.patch, number: f.number, layers: stored.layers}
 	next.log = f.log.between(n, f.log.len())
 	if f.unmerged >= n { // a merge has begun since the fold was made
 		next.late, next.unmerged = f.late, f.unmerged-n
@@ -409,10 +431,12 @@ func (ix *Index) endMerge(inputs []mergeInput) {
 
 // A fold is the updates of a field, its log included, as a change stores them.
 type fold struct {
-	s     *liveSegment
-	field string
-	of    *fieldUpdates
-	patch *columns.Patch
+	s      *liveSegment
+	field  string
+	of     *fieldUpdates
+	patch  *columns.Patch
+	since  *columns.Patch // what the log has
+	layers []layer
 
 	merging bool
 	late    *columns.Patch // while the segment is merged
@@ -431,7 +455,7 @@ func (s *liveSegment) beginFolds(folds []*fold) []*fold {
 
 // make makes the patches.
 func (f *fold) make() (err error) {
-	if f.patch, err = f.of.folded(); err == nil && f.merging {
+	if f.patch, f.since, err = f.of.folded(); err == nil && f.merging {
 		f.late, err = f.of.sinceMerge()
 	}
 	return f.s.at(err)
@@ -476,7 +500,7 @@ func lateUpdates(inputs []mergeInput, taken []*updates, maps [][]uint32, docs ui
 func (c *change) latest(docs uint32) *updates {
 	u := (*updates)(nil).clone()
 	for name, p := range c.late {
-		u.fields[name] = newFieldUpdates(docs, p)
+		u.fields[name] = newFieldUpdates(docs, p, []layer{{bytes: c.lateBytes[name]}})
 	}
 	for i, in := range c.inputs {
 		for _, name := range in.s.updates.names() {
@@ -497,9 +521,9 @@ func (c *change) latest(docs uint32) *updates {
 	return u
 }
 
-// newFieldUpdates returns updates of which a patch is all.
-func newFieldUpdates(docs uint32, p *columns.Patch) *fieldUpdates {
-	f := &fieldUpdates{history: new(updateHistory), docs: docs, patch: p}
+// newFieldUpdates returns updates of which a patch is all, which is stored in layers.
+func newFieldUpdates(docs uint32, p *columns.Patch, layers []layer) *fieldUpdates {
+	f := &fieldUpdates{history: new(updateHistory), docs: docs, patch: p, layers: layers}
 	f.history.keep(madeDocs, madeColumn{ok: true, docs: docs, column: p.Docs})
 	f.history.keep(madeValues, madeColumn{ok: true, docs: docs, column: p.Values})
 	return f

@@ -143,6 +143,7 @@ func knobs(fsys vfs.FS) hook.Knobs {
 		MemoryBytes: 16 << 10, // some ten documents
 		TableBytes:  500,
 		CodedBytes:  1, // always
+		LayerBytes:  1, // likewise
 		BlockBytes:  2 << 10,
 		RunBytes:    12 << 10,
 	}
