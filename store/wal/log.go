@@ -142,7 +142,7 @@ func Create(fsys vfs.FS, dir string, id, first uint64, announced uint32, opts *O
 	if err := d.create(h.number, writeHeader(&h)); err != nil {
 		return nil, err
 	}
-	s := &State{folder: d, id: h.id, vouch: h.vouch, covered: first - 1, next: first, end: fileHeaderBytes, size: fileHeaderBytes, clean: true}
+	s := &State{folder: d, id: h.id, vouch: h.vouch, covered: first - 1, next: first, end: fileHeaderBytes, durable: fileHeaderBytes, size: fileHeaderBytes, clean: true}
 	s.parts = []part{{h.number, first, fileHeaderBytes}}
 	return s.Start(&o)
 }
@@ -212,9 +212,9 @@ func (s *State) Start(opts *Options) (*Log, error) {
 		return nil, err
 	}
 	if !s.clean {
-		s.size = s.end
+		s.size, s.durable = s.end, s.end
 	}
-	l.w = writer{l: l, f: f, number: number, seed: seed, pos: s.end, size: s.size, durable: s.end, marked: s.clean, seq: s.next, vouch: s.vouch}
+	l.w = writer{l: l, f: f, number: number, seed: seed, pos: s.end, size: s.size, durable: s.durable, marked: s.clean, seq: s.next, vouch: s.vouch}
 	go l.w.run()
 	return l, nil
 }

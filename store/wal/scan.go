@@ -20,6 +20,7 @@ type State struct {
 	parts   []part // the needed files
 	old     []string
 	end     int64  // of the last file's whole frames
+	durable int64  // if it is clean, where what is durable ends: the mark that says so may not be
 	size    int64  // of the last file; if it is clean, zeroes follow the frames
 	next    uint64 // number of the next record
 	spans   spans
@@ -149,6 +150,7 @@ func (s *State) scanWhole(r *fileReader, next fileHeader) error {
 // scanLast finds the end of the last file.
 func (s *State) scanLast(r *fileReader) error {
 	s.end, s.size, s.next, s.clean = r.off, r.size, r.head.first, true // a header is durable
+	s.durable = s.end
 	for {
 		begin := r.off
 		h, payload, err := r.next()
@@ -180,7 +182,7 @@ func (s *State) scanLast(r *fileReader) error {
 		if !h.more() {
 			s.end, s.next = r.off, r.seq
 		}
-		s.clean = h.kind == kindDurable && int64(h.durable) == begin
+		s.clean, s.durable = h.kind == kindDurable && int64(h.durable) == begin, begin
 	}
 }
 
