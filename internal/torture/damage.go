@@ -150,7 +150,13 @@ func (s *specimen) examine(d *disk, w way) (noticed, err error) {
 // with earlier states.
 func (s *specimen) agrees(snap *riffle.Snapshot) error {
 	is := func(i int) error {
-		if err := agrees(snap, s.states[i]); err != nil {
+		m := s.states[i]
+		if s.calls[i+1] != nil && i < s.state { // or in the call that follows
+			if among, err := s.within(snap, i+1); err == nil {
+				m = among
+			}
+		}
+		if err := agrees(snap, m); err != nil {
 			return err
 		}
 		return samePosition(snap, position(i))

@@ -133,7 +133,7 @@ func (v *living) reopen(t trouble) error {
 
 // compare checks which state the engine has, as far as reads work. It must be one of first to last.
 func (v *living) compare(first, last int) error {
-	state, err := v.life.state(v.e, first, last)
+	state, _, err := v.life.state(v.e, first, last)
 	switch {
 	case err == nil:
 		v.promise(func(p *promises) { p.applied = state })

@@ -55,6 +55,12 @@ func killCase(r *round, temp string, rng random) error {
 			if n, _ := fmt.Sscanf(line, "acknowledged %d", &i); n == 1 {
 				acked = i
 			}
+			if strings.HasPrefix(line, "called") {
+				r.count("calls by query", 1)
+			}
+			if strings.HasPrefix(line, "finished") {
+				r.count("calls finished", 1)
+			}
 			if n, _ := fmt.Sscanf(line, "copied %d", &i); n == 1 {
 				copies = append(copies, i)
 			}
@@ -72,6 +78,11 @@ func killCase(r *round, temp string, rng random) error {
 		}
 		if role == "build" {
 			return nil // it ended too soon
+		}
+		if acked >= 0 && kill == 2 {
+			if err := sweptWindow(dir, rng); err != nil {
+				return when(err, "after kill %d", kill)
+			}
 		}
 		for _, i := range copies {
 			if state, err := stateOf(fmt.Sprintf("%s-copy%d", dir, i), true, rng); err != nil || state != i {
@@ -99,7 +110,7 @@ func stateOf(dir string, readOnly bool, rng random) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	state, err := windowState(e)
+	state, _, err := windowState(e)
 	return state, errors.Join(err, e.Close())
 }
 
@@ -195,7 +206,7 @@ func insideCase(r *round, temp string, rng random) error {
 		return err
 	}
 	err = func() error {
-		if err := e.Apply(background, windowBatch(0)); err != nil {
+		if err := e.Apply(background, windowBatch(0, 0)); err != nil {
 			return err
 		}
 		for _, name := range []string{dir, to} {

@@ -103,7 +103,7 @@ func (l *life) inspectDeceived(d *disk, most int, marked bool) error {
 			}
 			continue
 		}
-		state, err = l.state(e, 0, most)
+		state, _, err = l.state(e, 0, most)
 		if cerr := e.Close(); err == nil {
 			err = cerr
 		}

@@ -22,8 +22,9 @@ import (
 type life struct {
 	seed   uint64
 	steps  []step
-	states []model // state i is that after i batches
-	still  bool    // no background merges, so that a seed always yields the same files
+	states []model              // state i is that after i batches
+	calls  map[int]*byQueryCall // by the state that it leads to: isCall
+	still  bool                 // no background merges, so that a seed always yields the same files
 }
 
 // A step is one call of the API, or a few.
@@ -59,8 +60,15 @@ func (s step) String() string {
 // one some documents are larger than a block of the disk, of which a crash may leave a part.
 func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 	r := newRandom(seed, 1)
-	l := &life{seed: seed, states: []model{{}}}
+	l := &life{seed: seed, states: []model{{}}, calls: map[int]*byQueryCall{}}
 	for i := 1; i <= batches; i++ {
+		if isCall(i) {
+			var next model
+			l.calls[i], next = r.call(l.states[i-1])
+			l.states = append(l.states, next)
+			l.steps = append(l.steps, step{stepApply, i})
+			continue
+		}
 		next := maps.Clone(l.states[i-1])
 		for _, half := range []string{"left", "right"} { // reveals half a batch
 			next[half] = document{"num": int64(i), "text": r.words(5)}
@@ -69,7 +77,7 @@ func newLife(seed uint64, batches int, large bool, others []stepKind) *life {
 			next["left"]["text"] = r.noise(6000 + r.IntN(6000))
 		}
 		for range 1 + r.IntN(5) {
-			next[r.id(30)] = r.document()
+			next[r.id(30)] = r.until(r.document())
 		}
 		for range r.IntN(6) { // of documents that exist: batch tells updates by what changes
 			if id := r.id(30); next[id] != nil {
@@ -103,9 +111,9 @@ func shortLife(seed uint64) *life {
 // is found.
 var plantedLoss string
 
-// position returns that of an index after batch i. Every fifth batch has none of its own.
+// position returns that of an index after batch i. Calls have none of their own.
 func position(i int) []byte {
-	if i%5 == 0 {
+	if isCall(i) {
 		i--
 	}
 	if i <= 0 {
@@ -116,10 +124,7 @@ func position(i int) []byte {
 
 // batch makes the changes that lead to state i.
 func (l *life) batch(i int) *riffle.Batch {
-	b, from, to := new(riffle.Batch), l.states[i-1], l.states[i]
-	if i%5 != 0 {
-		b.Position = position(i)
-	}
+	b, from, to := &riffle.Batch{Position: position(i)}, l.states[i-1], l.states[i]
 	for _, id := range from.ids() {
 		if _, ok := to[id]; !ok {
 			b.Delete(id)
@@ -159,6 +164,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 		Codec:              riffle.Codec(r.IntN(4)),
 		Merge:              riffle.MergeOptions{SegmentsPerTier: 2 + r.IntN(2), Order: riffle.DocOrder(r.IntN(3)), Workers: 1},
 		SearchWorkers:      1,
+		Expire:             l.expiry(),
 	}
 	o.Merge.Disabled = r.IntN(3) == 0 || l.still
 	if r.IntN(4) == 0 {
@@ -174,7 +180,7 @@ func (l *life) options(fsys vfs.FS, schema int) *riffle.Options {
 // reading are options for inspecting an index without background work.
 func (l *life) reading(fsys vfs.FS, readOnly bool) *riffle.Options {
 	o := l.options(fsys, 0)
-	o.Schema, o.ReadOnly = nil, readOnly
+	o.Schema, o.ReadOnly, o.Expire = nil, readOnly, nil
 	o.Merge.Disabled = true
 	return o
 }
@@ -199,6 +205,8 @@ type promises struct {
 	least, most int // batches: the number that is durable, and the number that has begun
 	applied     int // batches acknowledged, possibly not durable
 	copies      []copied
+	call        int    // the last that has begun
+	token       string // which finishes it
 }
 
 // A copied is a directory that a checkpoint or a build makes.
@@ -292,7 +300,12 @@ func (v *living) step(s step) error {
 
 func (v *living) apply(batch int) error {
 	v.promise(func(p *promises) { p.most = max(p.most, batch) })
-	err := v.e.Apply(v.ctx, v.batch(batch))
+	var err error
+	if isCall(batch) {
+		err = v.byQuery(batch)
+	} else {
+		err = v.e.Apply(v.ctx, v.batch(batch))
+	}
 	if err == nil {
 		v.promise(func(p *promises) {
 			p.applied = batch
@@ -361,7 +374,11 @@ func (v *living) read() error {
 		}
 		defer s.Close()
 		at := v.promises().applied
-		return errors.Join(agrees(s, v.states[at]), samePosition(s, position(at)))
+		m, err := v.remaining(s, v.states[at])
+		if err != nil {
+			return err
+		}
+		return errors.Join(agrees(s, m), samePosition(s, position(at)))
 	})
 }
 
@@ -374,25 +391,34 @@ func (l *life) look(fsys vfs.FS, dir string, readOnly bool, show func(*riffle.En
 	return errors.Join(show(e), e.Close())
 }
 
-// state finds out which of the states first to last an engine has, and checks it.
-func (l *life) state(e *riffle.Engine, first, last int) (int, error) {
+// state finds out which of the states first to last an engine has, and checks it. It may also have stopped in
+// the call that follows one of them.
+func (l *life) state(e *riffle.Engine, first, last int) (state int, inCall bool, err error) {
 	s, err := e.Snapshot()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer s.Close()
 	var not []error
 	for i := last; i >= first; i-- {
-		err := sameDocuments(s, l.states[i])
+		m, err := l.remaining(s, l.states[i])
 		if err == nil {
-			return i, errors.Join(agrees(s, l.states[i]), samePosition(s, position(i)), check(e))
+			err = sameDocuments(s, m)
+		}
+		if isMismatch(err) && l.calls[i+1] != nil {
+			if among, werr := l.within(s, i+1); !isMismatch(werr) {
+				m, err, inCall = among, werr, true
+			}
+		}
+		if err == nil {
+			return i, inCall, errors.Join(agrees(s, m), samePosition(s, position(i)), check(e))
 		}
 		if !isMismatch(err) {
-			return 0, err
+			return 0, false, err
 		}
 		not = append(not, fmt.Errorf("not as after batch %d: %w", i, err))
 	}
-	return 0, mismatch{errors.Join(not[:min(3, len(not))]...)}
+	return 0, false, mismatch{errors.Join(not[:min(3, len(not))]...)}
 }
 
 // check gathers the faults that Check reports.
@@ -406,7 +432,10 @@ func check(e *riffle.Engine) error {
 // index for writing, which repairs it.
 func (l *life) inspect(fsys vfs.FS, p promises, writing bool) error {
 	err := l.look(fsys, indexDir, !writing, func(e *riffle.Engine) error {
-		_, err := l.state(e, p.least, p.most)
+		state, inCall, err := l.state(e, p.least, p.most)
+		if err == nil && inCall && writing {
+			err = l.finish(e, state+1, p)
+		}
 		return err
 	})
 	if err != nil && !(p.least == 0 && absent(err)) {
@@ -432,7 +461,7 @@ func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // unfinished; one that opens must be complete.
 func (l *life) inspectCopy(fsys vfs.FS, c copied) error {
 	err := l.look(fsys, c.dir, true, func(e *riffle.Engine) error {
-		_, err := l.state(e, c.state, c.state)
+		_, _, err := l.state(e, c.state, c.state)
 		return err
 	})
 	switch {

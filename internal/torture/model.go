@@ -75,6 +75,10 @@ func (d document) matches(q riffle.Query) bool {
 		return slices.Contains(d.terms(q.Field), fmt.Sprint(q.Value))
 	case riffle.Range:
 		return d.inRange(q)
+	case riffle.WithinDistance:
+		return d.near(q)
+	case riffle.WithinBox:
+		return d.in(q)
 	case riffle.Boost:
 		return d.matches(q.Query)
 	case riffle.ConstantScore:
@@ -187,11 +191,14 @@ func (r random) document() document {
 	if r.IntN(2) == 0 {
 		d[label] = r.labels()
 	}
+	if r.IntN(2) == 0 {
+		d[spot] = r.spot()
+	}
 	return d
 }
 
 func (r random) leaf() riffle.Query {
-	switch r.IntN(10) {
+	switch r.IntN(11) {
 	case 0:
 		return riffle.Term{Field: keyword, Value: r.tag()}
 	case 1:
@@ -204,6 +211,8 @@ func (r random) leaf() riffle.Query {
 		return riffle.All{}
 	case 9:
 		return r.rangeQuery()
+	case 10:
+		return r.spotQuery()
 	case 5:
 		return riffle.Match{Fields: []string{"title", "text"}, Text: r.words(1 + r.IntN(3)), Mode: riffle.Mode(r.IntN(2))}
 	}
@@ -272,7 +281,14 @@ func agrees(s *riffle.Snapshot, m model) error {
 	}
 	ask := questions
 	if len(m) > 0 { // otherwise the index may be new, and opened without a schema that says what a label is
-		ask = append(slices.Clone(questions), riffle.Range{Field: label, From: "label 10", To: "label 20"})
+		if err := sameDistances(s, m); isMismatch(err) {
+			return err
+		} else if failed == nil {
+			failed = err
+		}
+		ask = append(slices.Clone(questions), riffle.Range{Field: label, From: "label 10", To: "label 20"},
+			riffle.WithinDistance{Field: spot, Point: riffle.Point{Lat: 51, Lon: -179.9}, Metres: 60_000},
+			riffle.WithinBox{Field: spot, South: 50.3, North: 51.3, West: 179.6, East: -179.6})
 	}
 	for _, q := range ask {
 		if err := sameAnswer(s, m, q); isMismatch(err) {

@@ -120,71 +120,6 @@ func (w *worker) finish() (said []string, err error) {
 	return said, err
 }
 
-// window is the number of batches for which documents stay: batch i puts documents i.a and i.b, and
-// deletes those of batch i - window.
-const window = 40
-
-func windowBatch(i int) *riffle.Batch {
-	b := &riffle.Batch{Position: windowPosition(i)}
-	for _, half := range []string{"a", "b"} {
-		b.Put(fmt.Sprintf("%d.%s", i, half), map[string]any{"num": i, "half": half,
-			"text": fmt.Sprintf("w1 w%d %s", i%10, strings.Repeat("filler ", i%50))})
-		if i >= window {
-			b.Delete(fmt.Sprintf("%d.%s", i-window, half))
-		}
-	}
-	return b
-}
-
-// windowPosition returns that of an index after batch i; -1 is before the first.
-func windowPosition(i int) []byte {
-	if i < 0 {
-		return nil
-	}
-	return strconv.AppendInt(nil, int64(i), 10)
-}
-
-// windowState checks that an engine has the state after some batch, and returns its number; -1 is
-// an empty one.
-func windowState(e *riffle.Engine) (last int, err error) {
-	s, err := e.Snapshot()
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	last = -1
-	for d, err := range s.Documents("") {
-		if err != nil {
-			return 0, err
-		}
-		n, ok := d.Fields["num"].(int64)
-		if want := fmt.Sprintf("%d.%s", n, d.Fields["half"]); !ok || d.ID != want {
-			return 0, wrongf("document %q is %v", d.ID, d.Fields)
-		}
-		last = max(last, int(n))
-	}
-	first := max(0, last-window+1)
-	docs, err := s.Len()
-	if want := 2 * (last - first + 1); err != nil || docs != want {
-		return 0, wrongf("%d documents after batch %d, want %d: %v", docs, last, want, err)
-	}
-	n, err := s.Count(background, riffle.Match{Field: "text", Text: "w1"})
-	if err == nil && n < docs {
-		err = wrongf("%d matches of %d documents", n, docs)
-	}
-	return last, errors.Join(err, samePosition(s, windowPosition(last)), check(e))
-}
-
-// windowOptions configure an index of windows.
-func windowOptions(rng random) *riffle.Options {
-	o := &riffle.Options{AllowUnknownFields: true, Codec: riffle.Codec(rng.IntN(4)), Merge: riffle.MergeOptions{SegmentsPerTier: 2 + rng.IntN(3), Workers: 1}, SearchWorkers: 1}
-	k := knobs(nil)
-	k.Store.FS = nil
-	k.MemoryBytes = 8 << (10 + rng.IntN(6))
-	hook.Set(o, k)
-	return o
-}
-
 // plantedAhead is how many acknowledged batches too many writeRole reports. A test of the campaign
 // uses it to check that the loss is found.
 var plantedAhead int
@@ -207,15 +142,30 @@ func write(dir string, rng random, say func(string, ...any), reopen bool) error 
 		return err
 	}
 	say("opened")
-	last, err := windowState(e)
+	last, undone, err := windowState(e)
+	if err == nil && undone > 0 {
+		err = callWindow(e, dir, last, undone)
+	}
+	if err == nil && undone > 0 {
+		if _, undone, err = windowState(e); err == nil && undone > 0 {
+			err = wrongf("a call that was finished has left %d documents", undone)
+		}
+		say("finished %d", last)
+	}
 	if err != nil {
 		return err
 	}
 	for i := last + 1; ; i++ {
-		if err := e.Apply(background, windowBatch(i)); err != nil {
+		if err := applyWindow(e, i, rng); err != nil {
 			return err
 		}
 		say("acknowledged %d", i+plantedAhead)
+		if endsWithCall(i) {
+			if err := callWindow(e, dir, i, 2*min(window, i+1)); err != nil {
+				return err
+			}
+			say("called %d", i)
+		}
 		switch rng.IntN(60) {
 		case 0:
 			err = e.Flush(background)
@@ -266,8 +216,8 @@ func holdRole(dir string, rng random, say func(string, ...any)) error {
 	if err != nil {
 		return err
 	}
-	for i := range 50 {
-		if err := e.Apply(background, windowBatch(i)); err != nil {
+	for i := range callPeriod - 1 {
+		if err := e.Apply(background, windowBatch(i, 0)); err != nil {
 			return err
 		}
 	}
@@ -275,14 +225,14 @@ func holdRole(dir string, rng random, say func(string, ...any)) error {
 		return err
 	}
 	say("opened")
-	say("acknowledged 49")
+	say("acknowledged %d", callPeriod-2)
 	select {}
 }
 
 // buildRole builds an index in bulk; the seed determines the number of windows.
 func buildRole(dir string, rng random, say func(string, ...any)) error {
 	last := 100 + rng.IntN(400)
-	o := &riffle.BuildOptions{Workers: 2, OneSegment: rng.IntN(2) == 0, Position: windowPosition(last)}
+	o := &riffle.BuildOptions{Index: riffle.Options{Schema: windowSchema, AllowUnknownFields: true}, Workers: 2, OneSegment: rng.IntN(2) == 0, Position: windowPosition(last)}
 	k := knobs(nil)
 	k.Store.FS = nil
 	hook.Set(o, k)
@@ -292,18 +242,6 @@ func buildRole(dir string, rng random, say func(string, ...any)) error {
 		say("acknowledged %d", last)
 	}
 	return err
-}
-
-func windowSource(last int) riffle.Documents {
-	return func(yield func(riffle.Document, error) bool) {
-		for i := max(0, last-window+1); i <= last; i++ {
-			for _, half := range []string{"a", "b"} {
-				if !yield(riffle.Document{ID: fmt.Sprintf("%d.%s", i, half), Fields: map[string]any{"num": i, "half": half, "text": fmt.Sprintf("w1 w%d", i%10)}}, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // secondRole tries to open an index for writing, and reports the result.
@@ -340,7 +278,7 @@ func readRole(dir string, rng random, say func(string, ...any)) error {
 			say("error %v", oneLine(err))
 			continue
 		}
-		last, err := windowState(e)
+		last, _, err := windowState(e)
 		if cerr := e.Close(); err == nil {
 			err = cerr
 		}

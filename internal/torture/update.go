@@ -10,16 +10,18 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// price and label are the fields that Batch.Update changes. Their values live in columns alone, so that
+// price, label and spot are the fields that Batch.Update changes. Their values live in columns alone, so that
 // ranges and sorting read what an update has written. A document may have several labels, in ascending
 // order, in which an index returns those of an update.
 const price, label = "price", "label"
 
-var updatable = []string{price, label}
+var updatable = []string{price, label, spot}
 
 // withUpdatable adds the fields that updates can change to those of a schema.
 func withUpdatable(fields map[string]riffle.Field) map[string]riffle.Field {
 	fields[price] = riffle.Field{Type: riffle.FieldNumber, NoIndex: true, Column: riffle.ColumnStored}
+	fields[spot] = riffle.Field{Type: riffle.FieldPlace}
+	fields[until] = riffle.Field{Type: riffle.FieldDate}
 	fields[label] = riffle.Field{Type: riffle.FieldKeyword, NoIndex: true, Column: riffle.ColumnStored}
 	return fields
 }
@@ -55,6 +57,9 @@ func (r random) update() document {
 	}
 	if len(d) == 0 || r.IntN(2) == 0 {
 		d[label] = r.labels()
+	}
+	if r.IntN(3) == 0 {
+		d[spot] = r.spot()
 	}
 	if r.IntN(5) == 0 {
 		d[updatable[r.IntN(len(updatable))]] = nil
