@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 
 func newDelete() *cobra.Command {
 	var db string
-	var by deleteByQuery
+	var by byQueryFlags
 	c := &cobra.Command{
 		Use:   "delete --db DIR {ID... | --query TEXT}",
 		Short: "Delete documents",
@@ -25,22 +26,25 @@ With --query, those that match are deleted, a thousand in each step; the text is
 as for search. If it is broken off, what has been deleted stays, and --resume
 with the printed token finishes it: documents that are put meanwhile stay.`,
 		Example: `  riffle delete --db logs --query 'at:<now-7d'
+  riffle delete --db logs --query 'at:<now-7d' --dry-run
   riffle delete --db books moby emma`,
 	}
-	f := c.Flags()
-	f.StringVar(&by.text, "query", "", "delete what matches a query, in the language of search, instead of ids")
-	f.StringVar(&by.field, "field", "text", "field of the words of the query that name none")
-	f.Float64Var(&by.rate, "rate", 0, "most documents a second, on average; 0 for no bound")
-	f.StringVar(&by.resume, "resume", "", "token of a call that was broken off, to finish it")
-	c.RegisterFlagCompletionFunc("field", completeFields)
+	by.declare(c, "delete", "ids")
 	c.RunE = func(c *cobra.Command, ids []string) error {
 		switch {
 		case c.Flags().Changed("query") && len(ids) > 0:
 			return usagef("either ids or --query")
 		case c.Flags().Changed("query"):
-			return by.run(c, db)
+			return by.run(c, db, "deleted", func(ctx context.Context, e *riffle.Engine, q riffle.Query, o *riffle.ByQueryOptions) (*riffle.ByQueryProgress, error) {
+				return e.DeleteByQuery(ctx, q, o)
+			})
 		case len(ids) == 0:
 			return usagef("no ids, and no --query")
+		}
+		for _, name := range []string{"rate", "resume", "dry-run"} {
+			if c.Flags().Changed(name) {
+				return usagef("--%s goes with --query", name)
+			}
 		}
 		return remove(c, db, ids)
 	}
@@ -79,35 +83,4 @@ func remove(c *cobra.Command, db string, ids []string) (err error) {
 		return err
 	}
 	return errors.Join(missing...)
-}
-
-// A deleteByQuery is delete --query.
-type deleteByQuery struct {
-	text, field, resume string
-	rate                float64
-}
-
-func (d *deleteByQuery) run(c *cobra.Command, db string) (err error) {
-	e, err := openToChange(db, nil)
-	if err != nil {
-		return err
-	}
-	defer closing(e, &err)
-	q, err := riffle.ParseQuery(d.text, &riffle.ParseOptions{Engine: e, Fields: []string{d.field}})
-	var pe *riffle.ParseError
-	if errors.As(err, &pe) {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	done, err := e.DeleteByQuery(c.Context(), q, &riffle.ByQueryOptions{DocsPerSecond: d.rate, Resume: d.resume})
-	if err == nil || done.Changed > 0 {
-		_, perr := fmt.Fprintf(c.OutOrStdout(), "deleted %d\n", done.Changed)
-		err = errors.Join(err, perr)
-	}
-	if err != nil && done.Token != "" {
-		err = fmt.Errorf("%w; to finish: --resume %s", err, done.Token)
-	}
-	return err
 }

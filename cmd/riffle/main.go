@@ -3,7 +3,7 @@
 //	riffle index --db DIR docs.jsonl.zst     documents in
 //	riffle search --db DIR moby dick         ranked hits out
 //	riffle run, eval, bench                  experiments: answers for many queries, how good, how fast
-//	riffle get, delete                       single documents
+//	riffle get, update, delete               single documents, and what a query matches
 //	riffle stat, check, compact, checkpoint  the index as a whole
 //
 // Each command is a file of its own here, named after it; `riffle help COMMAND` describes it.

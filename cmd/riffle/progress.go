@@ -75,20 +75,43 @@ func colored(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") =
 // update shows how many documents and how many bytes of their text are in the index, and how much
 // of the input that is.
 func (p *progress) update(docs int, textBytes, inputBytes int64) {
+	now := time.Now()
+	if !p.due(now) {
+		return
+	}
+	seconds := p.seconds(now)
+	p.show(fmt.Sprintf("%d documents, %.0f/s, %.1f MB/s", docs, float64(docs)/seconds, float64(textBytes)/1e6/seconds), inputBytes)
+}
+
+// due reports whether it is time to show something again.
+func (p *progress) due(now time.Time) bool {
 	pause := time.Second
 	if p.bar != nil {
 		pause = 100 * time.Millisecond
 	}
-	now := time.Now()
 	if p.bar == nil && p.log == nil || now.Sub(p.last) < pause {
-		return
+		return false
 	}
 	p.last = now
-	seconds := max(now.Sub(p.start).Seconds(), 1e-3)
-	text := fmt.Sprintf("%d documents, %.0f/s, %.1f MB/s", docs, float64(docs)/seconds, float64(textBytes)/1e6/seconds)
+	return true
+}
+
+// changed shows how many of the documents that are to be changed have been.
+func (p *progress) changed(docs, of int) {
+	now := time.Now()
+	if !p.due(now) {
+		return
+	}
+	p.show(fmt.Sprintf("%d of %d documents, %.0f/s", docs, of, float64(docs)/p.seconds(now)), int64(docs))
+}
+
+func (p *progress) seconds(now time.Time) float64 { return max(now.Sub(p.start).Seconds(), 1e-3) }
+
+// show shows a text, and how much of the total is done.
+func (p *progress) show(text string, done int64) {
 	if p.bar != nil {
 		p.bar.Describe(text)
-		p.bar.Set64(inputBytes)
+		p.bar.Set64(done)
 	} else {
 		fmt.Fprintln(p.log, text)
 	}

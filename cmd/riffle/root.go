@@ -60,7 +60,7 @@ func newRoot() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"documents", "Documents:", []*cobra.Command{newIndex(), newSearch(), newGet(), newDelete()}},
+		{"documents", "Documents:", []*cobra.Command{newIndex(), newSearch(), newGet(), newUpdate(), newDelete()}},
 		{"experiments", "Experiments:", []*cobra.Command{newRun(), newEval(), newBench()}},
 		{"moving", "Moving to riffle:", []*cobra.Command{newBleve()}},
 		{"index", "The index as a whole:", []*cobra.Command{newStat(), newCheck(), newCompact(), newCheckpoint(), newGPU()}},
