@@ -17,10 +17,30 @@ type Order struct {
 	// ID appends the id of a document of a segment of the plan, for keys By ID.
 	ID func(dst []byte, segment int, doc uint32) ([]byte, error)
 
+	// IDs, unless nil, has for each segment of the plan the order of its ids, or nil where that is not
+	// known. Where it is, documents are compared by the places of their ids, and ID is called only for
+	// those that are found.
+	IDs []IDOrder
+
 	// After, unless nil, admits only matches that come after a place. With Ties it admits also those
 	// that have all keys of it.
 	After *Place
 	Ties  bool
+}
+
+// An IDOrder is the order of the ids of a segment, by bytes: the least id is at place 0.
+type IDOrder interface {
+	// IDPlace returns the place of a document of the segment.
+	IDPlace(doc uint32) (uint32, error)
+
+	// IDPlaces sets dst to the places of the documents of a tile, and returns how many there are.
+	IDPlaces(tile int, dst *[blockmax.TileDocs]uint32) (n int, err error)
+
+	// IDPlaceBounds returns bounds of the places of the documents of a tile.
+	IDPlaceBounds(tile int) (least, greatest uint32, err error)
+
+	// PlaceOfID returns how many ids are below an id, and whether it is one of them.
+	PlaceOfID(id string) (place uint32, found bool, err error)
 }
 
 // By is what a key sorts by.
@@ -78,6 +98,8 @@ func (o *Order) check(p *blockmax.Plan) error {
 			return fmt.Errorf("cpuexec: key %d has %d columns for %d segments", i, len(k.Columns), len(p.Segments))
 		case k.By == ByID && o.ID == nil:
 			return fmt.Errorf("cpuexec: key %d sorts by ids, and there are none", i)
+		case k.By == ByID && o.IDs != nil && len(o.IDs) != len(p.Segments):
+			return fmt.Errorf("cpuexec: orders of ids for %d segments of %d", len(o.IDs), len(p.Segments))
 		}
 	}
 	if o.After != nil && len(o.After.Keys) != len(o.Keys) {

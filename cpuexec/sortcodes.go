@@ -19,7 +19,8 @@ const (
 	distanceCode                 // of a column of places
 	missingCode                  // 0 or 1: whether a document has a value
 	scoreCode
-	idCode // no code: the ids themselves are compared
+	idPlaceCode // of the places of ids among those of the segment
+	idCode      // no code: the ids themselves are compared
 )
 
 // A component is a part of the sort key of a document in a segment.
@@ -38,6 +39,8 @@ type component struct {
 	missing         uint64 // code of documents without a value, if hasMissing
 	hasMissing      bool
 	missingFirst    bool // of a missingCode, too
+
+	ids IDOrder // of an idPlaceCode, whose keys are places
 }
 
 // pick is the value that columns have to choose.
@@ -83,8 +86,8 @@ func (c *component) keys(lo, hi uint64) (from, to uint64, some bool) {
 	return min(from, to), max(from, to), true
 }
 
-// appendComponents appends the components of key i of an order in a segment.
-func (o *Order) appendComponents(to []component, i, segment int) []component {
+// appendComponents appends the components of key i of an order in a segment of docs documents.
+func (o *Order) appendComponents(to []component, i, segment int, docs uint32) []component {
 	k := &o.Keys[i]
 	c := component{key: i, desc: k.Desc, mode: k.Mode, missingFirst: k.MissingFirst}
 	switch k.By {
@@ -93,6 +96,9 @@ func (o *Order) appendComponents(to []component, i, segment int) []component {
 		return append(to, c)
 	case ByID:
 		c.kind = idCode
+		if o.IDs != nil && o.IDs[segment] != nil && docs > 0 {
+			c.kind, c.ids, c.greatest = idPlaceCode, o.IDs[segment], uint64(docs-1)
+		}
 		return append(to, c)
 	}
 	c.column = k.Columns[segment]
@@ -149,6 +155,8 @@ func (c *component) locate(v *KeyValue) (code uint64, p place, err error) {
 		return c.flag(v.Missing), at, nil
 	case scoreCode:
 		return c.scoreCode(v.Value.Key), at, nil
+	case idPlaceCode:
+		return c.locateID(v.Value.Term)
 	case idCode:
 		return 0, at, nil
 	}
@@ -186,6 +194,21 @@ func (c *component) locate(v *KeyValue) (code uint64, p place, err error) {
 		return c.code(key) + 1, below, nil
 	}
 	return c.code(key), below, nil
+}
+
+// locateID is locate for an id.
+func (c *component) locateID(id string) (code uint64, p place, err error) {
+	above, found, err := c.ids.PlaceOfID(id)
+	switch key := uint64(above); {
+	case err != nil:
+		return 0, below, err
+	case found:
+		return c.code(key), at, nil
+	case c.desc:
+		return c.greatest + 1 - key, below, nil
+	default:
+		return key, below, nil
+	}
 }
 
 // scoreCode is the code of a score.
@@ -239,6 +262,8 @@ type codeScratch struct {
 	sel columns.Selection
 
 	metres []float64 // of a document
+
+	idPlaces [tileDocs]uint32
 }
 
 // read reads the codes of the n documents of a set, in a tile, into codes by document of the tile. It
@@ -252,6 +277,8 @@ func (c *component) read(tile int, set *bitset, n int, scores *scores, codes *[t
 	case c.kind == scoreCode:
 		set.each(func(d uint32) { codes[d] = c.scoreCode(uint64(scores[d])) })
 		return nil
+	case c.kind == idPlaceCode:
+		return c.readIDPlaces(tile, set, n, codes, scratch)
 	case c.column == nil:
 		set.each(func(d uint32) { codes[d] = c.missing })
 		return nil
@@ -292,6 +319,28 @@ func (c *component) read(tile int, set *bitset, n int, scores *scores, codes *[t
 	return nil
 }
 
+// allIDPlaces is the fewest documents of a tile for which all its places of ids are read. One takes 10
+// to 20 ns, and all of random ids 15 us.
+const allIDPlaces = tileDocs / 8
+
+// readIDPlaces is read for an idPlaceCode.
+func (c *component) readIDPlaces(tile int, set *bitset, n int, codes *[tileDocs]uint64, scratch *codeScratch) (err error) {
+	if n >= allIDPlaces {
+		if _, err = c.ids.IDPlaces(tile, &scratch.idPlaces); err == nil {
+			set.each(func(d uint32) { codes[d] = c.code(uint64(scratch.idPlaces[d])) })
+		}
+		return err
+	}
+	set.each(func(d uint32) {
+		place, fault := c.ids.IDPlace(uint32(tile)*tileDocs + d)
+		if fault != nil {
+			err = fault
+		}
+		codes[d] = c.code(uint64(place))
+	})
+	return err
+}
+
 // decode sets the values of a place to those that codes stand for. The place has its score.
 func (p *Place) decode(comps []component, codes []uint64, id func() string) (err error) {
 	for i, code := range codes {
@@ -302,7 +351,7 @@ func (p *Place) decode(comps []component, codes []uint64, id func() string) (err
 			v.Missing = code == c.flag(true)
 		case c.kind == scoreCode:
 			v.Value = columns.OfUint(uint64(p.Score))
-		case c.kind == idCode:
+		case c.kind == idCode, c.kind == idPlaceCode:
 			v.Value = columns.Value{Kind: columns.Terms, Term: id()}
 		case v.Missing: // says a missingCode
 		case c.column == nil, c.hasMissing && !c.flagged() && code == c.missing:

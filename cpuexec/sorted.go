@@ -166,6 +166,7 @@ type sorter struct {
 	plan  *blockmax.Plan
 	index int    // of the segment
 	base  uint32 // global number of its first document
+	docs  uint32 // of the segment
 
 	comps  []component
 	after  limit // documents before it cannot enter
@@ -178,11 +179,13 @@ type sorter struct {
 
 	heap    sortHeap
 	sheets  []bounded
+	tile    int                // the first of the sheet
 	tiles   []bounded          // of the sheet
 	codes   [][tileDocs]uint64 // of the components, for documents of the tile
 	bounds  sums               // of scores, in the tiles of the sheet or the words of the tile
 	mask    bitset             // documents of the tile that can enter
 	in      bitset             // scratch
+	ties    bitset             // scratch
 	has     bitset             // scratch
 	scratch codeScratch
 	near    *shapes.Region // a circle with all that can enter, of a first key by distance; or nil
@@ -208,12 +211,12 @@ func (r *run) endSorting() {
 
 // enter begins with the current segment of a run, or with a later part of it.
 func (s *sorter) enter(r *run) error {
-	s.plan, s.index, s.base = r.query.plan, r.at.index, r.at.seg.Base
+	s.plan, s.index, s.base, s.docs = r.query.plan, r.at.index, r.at.seg.Base, r.at.seg.Docs
 	o := s.job.order
 	clear(s.comps)
 	s.comps = s.comps[:0]
 	for i := range o.Keys {
-		s.comps = o.appendComponents(s.comps, i, s.index)
+		s.comps = o.appendComponents(s.comps, i, s.index, s.docs)
 	}
 	for len(s.codes) < len(s.comps) {
 		s.codes = append(s.codes, [tileDocs]uint64{})
@@ -239,7 +242,7 @@ func (s *sorter) enter(r *run) error {
 type limit struct {
 	set   bool
 	codes []uint64
-	id    string // at the component of the ids
+	id    []byte // at the component of the ids
 	doc   uint64 // global number
 	upto  int    // components that count
 	cut   place  // of those that are equal in these: at (doc decides), below, behind
@@ -247,7 +250,7 @@ type limit struct {
 
 // locate sets the limit to a place.
 func (l *limit) locate(comps []component, p *Place) error {
-	l.set, l.codes, l.id, l.doc, l.cut = true, l.codes[:0], "", uint64(p.Doc), at
+	l.set, l.codes, l.id, l.doc, l.cut = true, l.codes[:0], l.id[:0], uint64(p.Doc), at
 	for i := range comps {
 		c := &comps[i]
 		v := &p.Keys[c.key]
@@ -256,7 +259,7 @@ func (l *limit) locate(comps []component, p *Place) error {
 			return err
 		}
 		if c.kind == idCode {
-			l.id = v.Value.Term
+			l.id = append(l.id[:0], v.Value.Term...)
 		}
 		l.codes = append(l.codes, code)
 		l.upto, l.cut = i+1, where

@@ -165,6 +165,15 @@ func newSortCase(t *testing.T, rng *rand.Rand, p *blockmax.Plan) *sortCase {
 	c.order.ID = func(dst []byte, segment int, doc uint32) ([]byte, error) {
 		return append(dst, c.ids[segment][doc]...), nil
 	}
+	if rng.IntN(3) > 0 {
+		for s := range p.Segments {
+			var known cpuexec.IDOrder
+			if rng.IntN(3) > 0 {
+				known = newIDOrder(c.ids[s])
+			}
+			c.order.IDs = append(c.order.IDs, known)
+		}
+	}
 	return c
 }
 

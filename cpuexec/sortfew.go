@@ -136,6 +136,15 @@ func (s *sorter) loadFew(r *run, i int) error {
 			codes[d] = c.scoreCode(uint64(r.win.scores[doc%tileDocs]))
 		}
 		return nil
+	case c.kind == idPlaceCode:
+		for d, doc := range f.docs {
+			place, err := c.ids.IDPlace(doc)
+			if err != nil {
+				return s.fail(r, err)
+			}
+			codes[d] = c.code(uint64(place))
+		}
+		return nil
 	case c.column == nil:
 		for d := range codes {
 			codes[d] = c.missing

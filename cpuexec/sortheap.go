@@ -1,9 +1,9 @@
 package cpuexec
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // A sortHeap has the k best documents of a segment so far, the last of them at the root. Slot 0 is for a
@@ -14,7 +14,7 @@ type sortHeap struct {
 	codes []uint64 // n of each slot
 	docs  []uint32 // global numbers
 	score []uint32
-	ids   []string // if the order has ids: those that were needed so far
+	ids   [][]byte // if the order has ids: those that were needed so far
 	known []bool   // of ids
 	slots []int32  // of the documents, as a heap
 }
@@ -40,7 +40,7 @@ func (h *sortHeap) addSlot() int32 {
 		h.codes = append(h.codes, 0)
 	}
 	h.docs, h.score = append(h.docs, 0), append(h.score, 0)
-	h.ids, h.known = append(h.ids, ""), append(h.known, false)
+	h.ids, h.known = append(h.ids, nil), append(h.known, false)
 	return int32(len(h.docs) - 1)
 }
 
@@ -52,17 +52,20 @@ func (h *sortHeap) full() bool { return len(h.slots) == h.k }
 // move copies a slot.
 func (h *sortHeap) move(to, from int32) {
 	copy(h.of(to), h.of(from))
-	h.docs[to], h.score[to], h.ids[to], h.known[to] = h.docs[from], h.score[from], h.ids[from], h.known[from]
+	h.docs[to], h.score[to], h.known[to] = h.docs[from], h.score[from], h.known[from]
+	if h.known[to] {
+		h.ids[to] = append(h.ids[to][:0], h.ids[from]...)
+	}
 }
 
 // id returns the id of the document in a slot.
-func (h *sortHeap) id(slot int32) string {
+func (h *sortHeap) id(slot int32) []byte {
 	if !h.known[slot] {
-		id, err := h.s.job.order.ID(nil, h.s.index, h.docs[slot]-h.s.base)
+		id, err := h.s.job.order.ID(h.ids[slot][:0], h.s.index, h.docs[slot]-h.s.base)
 		if err != nil && h.s.err == nil {
 			h.s.err = err
 		}
-		h.ids[slot], h.known[slot] = string(id), true
+		h.ids[slot], h.known[slot] = id, true
 	}
 	return h.ids[slot]
 }
@@ -83,11 +86,11 @@ func (h *sortHeap) compare(a, b int32) int {
 	return cmp.Compare(h.docs[a], h.docs[b])
 }
 
-func (c *component) compareIDs(a, b string) int {
+func (c *component) compareIDs(a, b []byte) int {
 	if c.desc {
 		a, b = b, a
 	}
-	return strings.Compare(a, b)
+	return bytes.Compare(a, b)
 }
 
 // before reports whether a slot comes before a limit.
@@ -170,7 +173,7 @@ func (h *sortHeap) places() ([]Place, error) {
 		p := &places[i]
 		n := len(h.s.job.order.Keys)
 		*p = Place{Doc: h.docs[slot], Score: h.score[slot], Keys: keys[i*n : (i+1)*n : (i+1)*n]}
-		if err := p.decode(h.s.comps, h.of(slot), func() string { return h.id(slot) }); err != nil {
+		if err := p.decode(h.s.comps, h.of(slot), func() string { return string(h.id(slot)) }); err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,7 @@ func (r *run) sortSegment() error {
 	if err := s.enter(r); err != nil {
 		return s.fail(r, err)
 	}
-	if b := s.ofSegment(r); s.hopeless(b.lo, b.hi, 0) {
+	if b := (bounded{codeRange: s.ofSegment(r)}); s.hopeless(&b, 0, s.docs) {
 		r.out.pruned = true
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *sorter) ofSegment(r *run) codeRange {
 	case !c.narrows():
 		return allCodes
 	}
-	return c.ofKeys(c.least, c.greatest, c.column != nil, c.hasMissing)
+	return c.ofKeys(c.least, c.greatest, c.column != nil || c.kind == idPlaceCode, c.hasMissing)
 }
 
 // ofKeys returns the codes of documents with keys in least..greatest, if some have any, and of ones
@@ -93,10 +93,14 @@ func (c *component) ofKeys(least, greatest uint64, some, missing bool) codeRange
 	return r
 }
 
-// ofSheet returns the codes of the documents of a sheet.
-func (c *component) ofSheet(sheet int) codeRange {
+// ofSheet returns the codes of the documents of a sheet, of which the segment has docs.
+func (c *component) ofSheet(sheet int, docs uint32) codeRange {
 	if !c.narrows() {
 		return allCodes
+	}
+	if c.kind == idPlaceCode {
+		end := min(64*sheet+64, int((docs+tileDocs-1)/tileDocs))
+		return c.ofIDPlaces(64*sheet, end)
 	}
 	if c.column == nil {
 		return c.ofKeys(0, 0, false, true)
@@ -105,10 +109,26 @@ func (c *component) ofSheet(sheet int) codeRange {
 	return c.ofKeys(least, greatest, ok, true)
 }
 
+// ofIDPlaces returns the codes of the documents of some tiles, by their ids.
+func (c *component) ofIDPlaces(tile, end int) codeRange {
+	least, greatest := uint32(math.MaxUint32), uint32(0)
+	for ; tile < end; tile++ {
+		low, high, err := c.ids.IDPlaceBounds(tile)
+		if err != nil {
+			return allCodes // reading the tile will meet the error, too
+		}
+		least, greatest = min(least, low), max(greatest, high)
+	}
+	return c.ofKeys(uint64(least), uint64(greatest), true, false)
+}
+
 // ofTile returns the codes of the documents of a tile, of which the segment has docs.
 func (c *component) ofTile(tile int, docs uint32) codeRange {
 	if !c.narrows() {
 		return allCodes
+	}
+	if c.kind == idPlaceCode {
+		return c.ofIDPlaces(tile, tile+1)
 	}
 	if c.column == nil {
 		return c.ofKeys(0, 0, false, true)
@@ -117,35 +137,89 @@ func (c *component) ofTile(tile int, docs uint32) codeRange {
 	return c.ofKeys(z.Least, z.Greatest, ok, !ok || z.Docs < int(min(tileDocs, docs-uint32(tile)*tileDocs)))
 }
 
-// hopeless reports whether no document from doc on whose code is in lo..hi can enter.
-func (s *sorter) hopeless(lo, hi uint64, doc uint32) bool {
-	if lo > s.job.reached[s.index].Load() {
+// hopeless reports whether no document of a segment, a sheet or a tile can enter: of those from begin on
+// and before end.
+func (s *sorter) hopeless(b *bounded, begin, end uint32) bool {
+	if b.lo > s.job.reached[s.index].Load() {
 		return true
 	}
-	if s.after.set {
-		switch code, tie := s.after.first(); {
-		case hi < code:
-			return true
-		case hi == code && tie == behind:
-			return true
-		}
+	if s.after.set && s.passed(b, end) {
+		return true
 	}
 	if s.heap.full() {
 		root := s.heap.slots[0]
-		code := s.heap.of(root)[0]
-		return lo > code || lo == code && s.heap.n == 1 && s.comps[0].kind != idCode && s.base+doc >= s.heap.docs[root]
+		codes := s.heap.of(root)
+		switch {
+		case b.lo != codes[0]:
+			return b.lo > codes[0]
+		case s.comps[0].kind == idCode:
+			return false
+		case s.heap.n == 1:
+			return s.base+begin >= s.heap.docs[root]
+		}
+		next := s.next(b)
+		return next.lo > codes[1] || next.lo == codes[1] && s.byDoc() && s.base+begin >= s.heap.docs[root]
 	}
 	if !s.limit.set {
 		return false
 	}
 	code, tie := s.limit.first()
 	switch {
-	case lo != code:
-		return lo > code
-	case tie == below:
-		return true
+	case b.lo != code:
+		return b.lo > code
+	case tie != at:
+		return tie == below
+	case s.comps[0].kind == idCode:
+		return false
+	case s.heap.n == 1:
+		return uint64(s.base+begin) >= s.limit.doc
+	case s.limit.upto == 1:
+		return false
 	}
-	return tie == at && s.heap.n == 1 && s.comps[0].kind != idCode && uint64(s.base+doc) >= s.limit.doc
+	next := s.next(b)
+	switch {
+	case next.lo != s.limit.codes[1]:
+		return next.lo > s.limit.codes[1]
+	case s.limit.upto > 2 || s.limit.cut == behind:
+		return false
+	}
+	return s.limit.cut == below || s.byDoc() && uint64(s.base+begin) >= s.limit.doc
+}
+
+// passed reports whether all documents of a segment, a sheet or a tile come before those wanted.
+func (s *sorter) passed(b *bounded, end uint32) bool {
+	code, tie := s.after.first()
+	switch {
+	case b.hi != code || tie == below:
+		return b.hi < code
+	case tie == behind:
+		return true
+	case s.comps[0].kind == idCode:
+		return false
+	case s.heap.n == 1:
+		return uint64(s.base+end) <= s.after.doc
+	}
+	return s.after.upto > 1 && s.next(b).hi < s.after.codes[1]
+}
+
+// byDoc reports whether two components decide, and then the numbers of documents.
+func (s *sorter) byDoc() bool { return s.heap.n == 2 && s.comps[1].kind != idCode }
+
+// next returns the codes that documents can have in the second component.
+func (s *sorter) next(b *bounded) *codeRange {
+	if b.next.some {
+		return &b.next
+	}
+	switch c := &s.comps[1]; {
+	case b.level == sheetLevel:
+		b.next = c.ofSheet(b.number, s.docs)
+	case b.level == tileLevel:
+		b.next = c.ofTile(s.tile+b.number, s.docs)
+	default:
+		b.next = allCodes
+	}
+	b.next.some = true
+	return &b.next
 }
 
 // window returns the codes of the first component with which documents can enter.
@@ -177,16 +251,20 @@ func (s *sorter) eachSheet(r *run, visit func(lo uint32) error) error {
 	first, last := int(r.at.from/sheetDocs), int((r.at.to-1)/sheetDocs)
 	s.sheets = s.sheets[:0]
 	for i := first; i <= last; i++ {
-		s.sheets = append(s.sheets, bounded{i, s.comps[0].ofSheet(i)})
+		s.sheets = append(s.sheets, bounded{number: i, level: sheetLevel, codeRange: s.comps[0].ofSheet(i, s.docs)})
 	}
 	slices.SortStableFunc(s.sheets, func(a, b bounded) int { return cmp.Compare(a.lo, b.lo) })
 	for i := range s.sheets {
+		if i < bestTiles && len(s.comps) > 1 {
+			s.bringFirst(s.sheets[i:])
+		}
 		b := &s.sheets[i]
-		if s.hopeless(b.lo, b.hi, uint32(b.number)*sheetDocs) {
+		lo := uint32(b.number) * sheetDocs
+		if s.hopeless(b, lo, min(s.docs-lo, sheetDocs)+lo) {
 			r.out.pruned = true
 			continue
 		}
-		if err := visit(uint32(b.number) * sheetDocs); err != nil {
+		if err := visit(lo); err != nil {
 			return err
 		}
 	}
@@ -207,29 +285,29 @@ func (r *run) sortSheet(root *clause, lo uint32) error {
 		}
 		r.tiled.sheet, r.eval.sheet = lo, lo
 	}
-	s.tiles = s.tiles[:0]
+	s.tiles, s.tile = s.tiles[:0], int(lo/tileDocs)
 	first := &s.comps[0]
 	if first.bestFirst() {
 		r.eval.bound(root, 0, false, &s.bounds)
 	}
 	for tiles := r.at.tilesAtWork(lo, root.tiles(lo)); tiles != 0; tiles &= tiles - 1 {
 		t := bits.TrailingZeros64(tiles)
-		b := bounded{number: t}
+		b := bounded{number: t, level: tileLevel}
 		if first.bestFirst() {
 			doc := lo + uint32(t)*tileDocs
 			b.codeRange = first.ofScores(r.at.over(s.bounds[t], doc, doc))
 		} else {
-			b.codeRange = first.ofTile(int(lo/tileDocs)+t, r.at.seg.Docs)
+			b.codeRange = first.ofTile(s.tile+t, s.docs)
 		}
 		s.tiles = append(s.tiles, b)
 	}
 	for i := range s.tiles {
 		if i < bestTiles {
-			bringFirst(s.tiles[i:])
+			s.bringFirst(s.tiles[i:])
 		}
 		b := &s.tiles[i]
 		base := lo + uint32(b.number)*tileDocs
-		if !b.some || s.hopeless(b.lo, b.hi, base) {
+		if !b.some || s.hopeless(b, base, min(s.docs-base, tileDocs)+base) {
 			r.out.pruned = true
 			continue
 		}
@@ -252,17 +330,28 @@ func (r *run) sortSheet(root *clause, lo uint32) error {
 	return nil
 }
 
-// A bounded is a sheet or a tile with the codes of its documents.
+// A bounded is a segment, a sheet or a tile with the codes of its documents.
 type bounded struct {
-	number int
+	number int // of the sheet, or of the tile in its sheet
+	level  level
 	codeRange
+	next codeRange // of the second component, once it was needed: see sorter.next
 }
 
+// A level is what a bounded is.
+type level uint8
+
+const (
+	segmentLevel level = iota
+	sheetLevel
+	tileLevel
+)
+
 // bringFirst exchanges the first with the one whose codes begin first.
-func bringFirst(b []bounded) {
+func (s *sorter) bringFirst(b []bounded) {
 	best := 0
 	for i := range b {
-		if b[i].lo < b[best].lo {
+		if b[i].lo < b[best].lo || b[i].lo == b[best].lo && i > best && len(s.comps) > 1 && s.next(&b[i]).lo < s.next(&b[best]).lo {
 			best = i
 		}
 	}
@@ -305,7 +394,8 @@ func (r *run) sortTile(root *clause, b *bounded) error {
 func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
 	r.win.fill()
 	s.mask = r.win.all
-	if lo, hi := s.window(); !s.sparse && s.comps[0].narrows() && (lo > b.lo || hi < b.hi) {
+	lo, hi := s.window()
+	if !s.sparse && s.comps[0].narrows() && (lo > b.lo || hi < b.hi || len(s.comps) > 1 && (lo == b.lo || hi == b.hi)) {
 		r.out.pruned = true
 		if err := s.narrow(r, lo, hi); err != nil {
 			return false, err
@@ -318,38 +408,145 @@ func (s *sorter) candidates(r *run, b *bounded) (some bool, err error) {
 }
 
 // narrows reports whether a window of codes decides about documents before they are read.
-func (c *component) narrows() bool { return c.kind == valueCode || c.kind == distanceCode }
+func (c *component) narrows() bool {
+	return c.kind == valueCode || c.kind == distanceCode || c.kind == idPlaceCode
+}
 
 // narrow drops documents from the mask whose codes of the first component are not in lo..hi. It may keep
 // some of several values.
 func (s *sorter) narrow(r *run, lo, hi uint64) error {
 	c := &s.comps[0]
 	tile := int(r.win.base / tileDocs)
-	in, has := (*[64]uint64)(&s.in), (*[64]uint64)(&s.has)
 	if c.kind == distanceCode {
-		if done, err := s.within(c, tile, hi, in); err != nil {
+		if done, err := s.within(c, tile, hi, (*[64]uint64)(&s.in)); err != nil {
 			return s.fail(r, err)
 		} else if !done {
 			return nil
 		}
-	} else if from, to, some := c.keys(lo, hi); !some {
-		clear(in[:])
-	} else if _, err := c.column.RangeTile(tile, from, to, in); err != nil {
+		if c.hasMissing && lo <= c.missing && c.missing <= hi {
+			if err := s.addMissing(c, tile, &s.in); err != nil {
+				return s.fail(r, err)
+			}
+		}
+	} else if err := s.inRange(c, tile, lo, hi, &s.in); err != nil {
 		return s.fail(r, err)
 	}
-	missing := c.hasMissing && lo <= c.missing && c.missing <= hi
-	if missing && c.column != nil {
-		if _, err := c.column.Have(tile, has); err != nil {
+	for i := range s.mask {
+		s.mask[i] &= s.in[i]
+	}
+	if len(s.comps) > 1 && s.comps[1].ranges() {
+		if err := s.narrowTies(tile, lo, hi); err != nil {
 			return s.fail(r, err)
 		}
-	} else {
-		clear(has[:])
+	}
+	return nil
+}
+
+// ranges reports whether inRange can be asked about a component.
+func (c *component) ranges() bool { return c.kind == valueCode || c.kind == idPlaceCode }
+
+// inRange sets the documents of a tile with codes in lo..hi, and clears the others. It may set others that
+// have several values.
+func (s *sorter) inRange(c *component, tile int, lo, hi uint64, set *bitset) error {
+	in := (*[64]uint64)(set)
+	if c.kind == idPlaceCode {
+		return c.idsInRange(tile, lo, hi, in, &s.scratch.idPlaces)
+	}
+	if from, to, some := c.keys(lo, hi); !some {
+		clear(in[:])
+	} else if _, err := c.column.RangeTile(tile, from, to, in); err != nil {
+		return err
+	}
+	if c.hasMissing && lo <= c.missing && c.missing <= hi {
+		return s.addMissing(c, tile, set)
+	}
+	return nil
+}
+
+// addMissing sets the documents of a tile that lack a value of a component.
+func (s *sorter) addMissing(c *component, tile int, set *bitset) error {
+	clear(s.has[:])
+	if c.column != nil {
+		if _, err := c.column.Have(tile, (*[64]uint64)(&s.has)); err != nil {
+			return err
+		}
+	}
+	for i := range set {
+		set[i] |= ^s.has[i]
+	}
+	return nil
+}
+
+// narrowTies drops documents from the mask that have the first or the last code of the window lo..hi, and
+// by the second component are not in it.
+func (s *sorter) narrowTies(tile int, lo, hi uint64) error {
+	first, last := uint64(0), uint64(math.MaxUint64) // codes of the second component, for those codes of the first
+	if s.after.set && s.after.upto > 1 {
+		first = s.after.codes[1] // and that of the first is lo
+	}
+	switch {
+	case s.heap.full():
+		if codes := s.heap.of(s.heap.slots[0]); codes[0] == hi {
+			last = codes[1]
+		}
+	case s.limit.set && s.limit.upto > 1 && s.limit.codes[0] == hi:
+		last = s.limit.codes[1]
+	}
+	if first > 0 {
+		if err := s.narrowTie(tile, lo, first, math.MaxUint64); err != nil {
+			return err
+		}
+	}
+	if last < math.MaxUint64 {
+		return s.narrowTie(tile, hi, 0, last)
+	}
+	return nil
+}
+
+// narrowTie drops documents from the mask that have a code of the first component, unless that of the
+// second is in lo..hi.
+func (s *sorter) narrowTie(tile int, code, lo, hi uint64) error {
+	c := &s.comps[0]
+	if !c.ranges() || c.column != nil && !c.column.Single() {
+		return nil // then others can be in the range of that code
+	}
+	if err := s.inRange(c, tile, code, code, &s.ties); err != nil {
+		return err
+	}
+	for i := range s.ties {
+		s.ties[i] &= s.mask[i]
+	}
+	if s.ties.empty() {
+		return nil
+	}
+	if err := s.inRange(&s.comps[1], tile, lo, hi, &s.in); err != nil {
+		return err
 	}
 	for i := range s.mask {
-		if missing {
-			in[i] |= ^has[i]
+		s.mask[i] &^= s.ties[i] &^ s.in[i]
+	}
+	return nil
+}
+
+// idsInRange sets the documents of a tile whose ids have codes in lo..hi, and clears the others.
+func (c *component) idsInRange(tile int, lo, hi uint64, set *[64]uint64, places *[tileDocs]uint32) error {
+	n, err := c.ids.IDPlaces(tile, places)
+	if err != nil {
+		return err
+	}
+	clear(set[:])
+	hi = min(hi, c.greatest)
+	if lo > hi {
+		return nil
+	}
+	first, span := uint32(lo), uint32(hi-lo)
+	if c.desc {
+		first = uint32(c.greatest - hi)
+	}
+	for d, place := range places[:n] {
+		if place-first <= span {
+			set[d/64] |= 1 << (d % 64)
 		}
-		s.mask[i] &= in[i]
 	}
 	return nil
 }

@@ -26,16 +26,16 @@ type Ordered struct {
 	Score uint32 // 0 unless a key is the score
 	Codes []uint64
 
-	id    string
+	id    []byte
 	known bool // id is
 }
 
 // InSegment returns the order among the documents of a segment of the plan, the first of which has a
-// global number. Its columns must be those of the keys of the order.
-func (o *Order) InSegment(segment int, base uint32) *TileOrder {
+// global number, and of which there are docs. Its columns must be those of the keys of the order.
+func (o *Order) InSegment(segment int, base, docs uint32) *TileOrder {
 	t := &TileOrder{order: o, segment: segment, base: base}
 	for i := range o.Keys {
-		t.comps = o.appendComponents(t.comps, i, segment)
+		t.comps = o.appendComponents(t.comps, i, segment, docs)
 	}
 	t.codes = make([][tileDocs]uint64, len(t.comps))
 	return t
@@ -58,7 +58,7 @@ func (t *TileOrder) Load(tile int, set *[tileDocs / 64]uint64, n int, scored *[t
 
 // Document sets to to document d of the tile, which is of the set that was loaded.
 func (t *TileOrder) Document(d int, to *Ordered) {
-	to.Doc, to.Score, to.id, to.known = t.base+uint32(t.tile*tileDocs+d), 0, "", false
+	to.Doc, to.Score, to.id, to.known = t.base+uint32(t.tile*tileDocs+d), 0, nil, false
 	if t.scores != nil {
 		to.Score = t.scores[d]
 	}
@@ -83,13 +83,13 @@ func (t *TileOrder) Compare(a, b *Ordered) int {
 	return cmp.Compare(a.Doc, b.Doc)
 }
 
-func (t *TileOrder) id(d *Ordered) string {
+func (t *TileOrder) id(d *Ordered) []byte {
 	if !d.known {
 		id, err := t.order.ID(nil, t.segment, d.Doc-t.base)
 		if err != nil && t.err == nil {
 			t.err = err
 		}
-		d.id, d.known = string(id), true
+		d.id, d.known = id, true
 	}
 	return d.id
 }
@@ -97,7 +97,7 @@ func (t *TileOrder) id(d *Ordered) string {
 // Place returns the place of a document, which compares with those of other segments.
 func (t *TileOrder) Place(d *Ordered) (Place, error) {
 	p := Place{Doc: d.Doc, Score: d.Score, Keys: make([]KeyValue, len(t.order.Keys))}
-	if err := p.decode(t.comps, d.Codes, func() string { return t.id(d) }); err != nil {
+	if err := p.decode(t.comps, d.Codes, func() string { return string(t.id(d)) }); err != nil {
 		return p, err
 	}
 	return p, t.err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/corrupt"
 )
 
@@ -65,6 +66,7 @@ func TestIDs(t *testing.T) {
 				}
 			}
 			sorted := slices.Sorted(slices.Values(ids))
+			checkIDOrder(t, d, ids, sorted)
 			for _, from := range []string{"", "id", "n5", "n9999", "~", "25", "\xff"} {
 				first, _ := slices.BinarySearch(sorted, from)
 				it := must(d.IDs(from))
@@ -275,6 +277,40 @@ func TestIDTooLong(t *testing.T) {
 		requireCorrupt(t, err)
 		if mergeErr == nil {
 			t.Errorf("an id of %d bytes has been written", long)
+		}
+	}
+}
+
+// checkIDOrder compares the places of a segment's ids with the ids in order.
+func checkIDOrder(t *testing.T, d *Disk, ids, sorted []string) {
+	for tile := range (len(ids) + blockmax.TileDocs - 1) / blockmax.TileDocs {
+		var places [blockmax.TileDocs]uint32
+		n := must(d.IDPlaces(tile, &places))
+		if want := min(blockmax.TileDocs, len(ids)-tile*blockmax.TileDocs); n != want {
+			t.Fatalf("tile %d has %d documents, want %d", tile, n, want)
+		}
+		least, greatest, err := d.IDPlaceBounds(tile)
+		if err != nil || least > slices.Min(places[:n]) || greatest < slices.Max(places[:n]) {
+			t.Fatalf("tile %d has places %d..%d, %v, want %d..%d", tile, least, greatest, err, slices.Min(places[:n]), slices.Max(places[:n]))
+		}
+		for i, place := range places[:n] {
+			doc := uint32(tile*blockmax.TileDocs + i)
+			if one := must(d.IDPlace(doc)); one != place || sorted[place] != ids[doc] {
+				t.Fatalf("document %d, %q, is at %d and %d, where %q is", doc, ids[doc], place, one, sorted[place])
+			}
+		}
+	}
+	for i := range 2000 {
+		id := "\xff"
+		if i%2 == 0 && len(ids) > 0 {
+			id = ids[i*7919%len(ids)]
+		}
+		for _, id := range []string{id, id + "\x00", id[:max(0, len(id)-1)], "n" + id} {
+			want, has := slices.BinarySearch(sorted, id)
+			place, found, err := d.PlaceOfID(id)
+			if err != nil || found != has || int(place) != want {
+				t.Fatalf("id %q is at %d, %v, %v, want %d, %v", id, place, found, err, want, has)
+			}
 		}
 	}
 }

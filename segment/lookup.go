@@ -98,12 +98,20 @@ func (d *Disk) AppendID(dst []byte, doc uint32) ([]byte, error) {
 
 // place returns the place of a document among the ids.
 func (d *Disk) place(doc uint32) (uint32, error) {
-	n, at := doc/d.ids.placeDocs, doc%d.ids.placeDocs
+	places, err := d.placesAt(doc / d.ids.placeDocs)
+	if err != nil {
+		return 0, err
+	}
+	return places.of(doc % d.ids.placeDocs), nil
+}
+
+// placesAt returns chunk n of places.
+func (d *Disk) placesAt(n uint32) (*placeChunk, error) {
 	h := &d.ids.places[n]
 	if p := h.p.Load(); p != nil {
-		return (*p).of(at), nil
+		return *p, nil
 	}
-	places, err := h.get(&d.heldBytes, func() (*placeChunk, int64, error) {
+	return h.get(&d.heldBytes, func() (*placeChunk, int64, error) {
 		key := d.meta.placeKey(n)
 		payload, lent, err := d.sealedOrLent(key)
 		if err != nil {
@@ -113,10 +121,6 @@ func (d *Disk) place(doc uint32) (uint32, error) {
 		places.lent = lent
 		return places, places.bytes(), d.at(err, key)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return places.of(at), nil
 }
 
 // readIDPage reads a page of ids.

@@ -66,9 +66,10 @@ func appendPlaces(dst []byte, places []uint32) []byte {
 // A placeChunk is a chunk of places as stored. It is not expanded: that would take four bytes for a
 // document, and a hundred times as long as finding one place.
 type placeChunk struct {
-	payload []byte
-	lent    bool        // the payload is no memory of this process
-	marks   []placeMark // of every markDocs documents
+	payload         []byte
+	lent            bool        // the payload is no memory of this process
+	marks           []placeMark // of every markDocs documents
+	least, greatest uint32      // places
 }
 
 // A placeMark says where the place of a document is in a chunk.
@@ -84,7 +85,7 @@ const markDocs = 16
 // openPlaces checks a chunk of n places below docs.
 func openPlaces(payload []byte, n int, docs uint32) (*placeChunk, error) {
 	d := newDecoder(payload)
-	c := &placeChunk{payload: payload, marks: make([]placeMark, 0, (n+markDocs-1)/markDocs)}
+	c := &placeChunk{payload: payload, marks: make([]placeMark, 0, (n+markDocs-1)/markDocs), least: docs}
 	before := int64(-1)
 	for at := 0; at < n && d.err == nil; {
 		v := d.uint("first place of a run", 1<<34)
@@ -99,6 +100,7 @@ func openPlaces(payload []byte, n int, docs uint32) (*placeChunk, error) {
 		if d.err != nil {
 			break
 		}
+		c.least, c.greatest = min(c.least, uint32(first)), max(c.greatest, uint32(first)+uint32(run)-1)
 		for doc := len(c.marks) * markDocs; doc < at+int(run); doc += markDocs {
 			in := uint32(doc - at)
 			c.marks = append(c.marks, placeMark{uint32(first) + in, uint32(run) - in, uint32(d.pos)})
@@ -113,17 +115,35 @@ func (c *placeChunk) of(i uint32) uint32 {
 	m := c.marks[i/markDocs]
 	for i %= markDocs; i >= m.left; {
 		i -= m.left
-		v, size := binary.Uvarint(c.payload[m.next:])
-		m.next += uint32(size)
-		first := int64(m.place) + int64(m.left) + (int64(v>>2) ^ -int64(v>>1&1))
-		m.place, m.left = uint32(first), 1
-		if v&1 != 0 {
-			v, size = binary.Uvarint(c.payload[m.next:])
-			m.next += uint32(size)
-			m.left = uint32(v) + 2
-		}
+		m.forward(c.payload)
 	}
 	return m.place + i
+}
+
+// forward moves to the next run.
+func (m *placeMark) forward(payload []byte) {
+	v, size := binary.Uvarint(payload[m.next:])
+	m.next += uint32(size)
+	first := int64(m.place) + int64(m.left) + (int64(v>>2) ^ -int64(v>>1&1))
+	m.place, m.left = uint32(first), 1
+	if v&1 != 0 {
+		v, size = binary.Uvarint(payload[m.next:])
+		m.next += uint32(size)
+		m.left = uint32(v) + 2
+	}
+}
+
+// read sets dst to the places of documents from i on, a multiple of markDocs.
+func (c *placeChunk) read(i uint32, dst []uint32) {
+	for m := c.marks[i/markDocs]; ; m.forward(c.payload) {
+		n := min(int(m.left), len(dst))
+		for j := range dst[:n] {
+			dst[j] = m.place + uint32(j)
+		}
+		if dst = dst[n:]; len(dst) == 0 {
+			return
+		}
+	}
 }
 
 // bytes is the memory that the chunk takes.

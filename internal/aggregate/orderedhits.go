@@ -35,7 +35,7 @@ type firsts struct {
 func newOrderedNode(b base, k TopHits) *orderedNode {
 	n := &orderedNode{base: b, size: k.Size, order: k.Order}
 	if s := b.state.segment; s >= 0 {
-		n.tile = k.Order.InSegment(s, b.run.segments[s].Base)
+		n.tile = k.Order.InSegment(s, b.run.segments[s].Base, b.run.segments[s].Docs)
 	}
 	return n
 }

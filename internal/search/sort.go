@@ -41,6 +41,9 @@ func (x *Run) Order(part string, keys []SortKey) (*cpuexec.Order, error) {
 	o := &cpuexec.Order{ID: x.appendID}
 	for i := range keys {
 		k := &keys[i]
+		if k.By == cpuexec.ByID && o.IDs == nil {
+			o.IDs = x.idOrders()
+		}
 		key := cpuexec.SortKey{By: k.By, Mode: k.Mode, Desc: k.Desc, MissingFirst: k.MissingFirst}
 		if k.By == cpuexec.ByColumn {
 			var err error
@@ -61,6 +64,16 @@ func (x *Run) Order(part string, keys []SortKey) (*cpuexec.Order, error) {
 		o.Keys = append(o.Keys, key)
 	}
 	return o, nil
+}
+
+// idOrders returns the orders of the ids of the segments of the plan. Segments in memory have none: their
+// documents change with each batch.
+func (x *Run) idOrders() []cpuexec.IDOrder {
+	orders := make([]cpuexec.IDOrder, x.view.Segments())
+	for i := range orders {
+		orders[i], _ = x.view.Segment(i).Reader().(cpuexec.IDOrder)
+	}
+	return orders
 }
 
 // appendID appends the id of a document of a segment of the plan.
