@@ -1,6 +1,9 @@
 package columns
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Load writes the least or the greatest key of each document of a tile to dst, and sets in have those
 // that have one. What dst has for the others is undefined.
@@ -53,6 +56,14 @@ func (c *Column) Gather(docs []uint32, pick Pick, dst []uint64, have []bool) err
 	dst, have = dst[:len(docs)], have[:len(docs)]
 	for i := 0; i < len(docs); {
 		number := docs[i] / TileDocs
+		if t := c.d.tile(int(number)); t != nil && t.form == packed && t.simple() && t.length == TileDocs && (i+packedFew >= len(docs) || docs[i+packedFew]/TileDocs != number) {
+			n, err := c.gatherPacked(t, docs[i:], dst[i:], have[i:])
+			if err != nil {
+				return err
+			}
+			i += n
+			continue
+		}
 		end := i + 1
 		for end < len(docs) && docs[end]/TileDocs == number {
 			end++
@@ -63,6 +74,30 @@ func (c *Column) Gather(docs []uint32, pick Pick, dst []uint64, have []bool) err
 		i = end
 	}
 	return nil
+}
+
+// packedFew documents of a simple packed tile are fewer than those for which all are decoded.
+const packedFew = TileDocs/decodeAll - 1
+
+// gatherPacked is Gather of the first documents, those of a simple packed tile, and returns how many these
+// are.
+func (c *Column) gatherPacked(t *tile, docs []uint32, dst []uint64, have []bool) (n int, err error) {
+	b, err := c.payload(t)
+	if err != nil {
+		return 0, err
+	}
+	number, width := docs[0]/TileDocs, uint64(t.width)
+	mask, least, divisor := lowBits(int(t.width)), t.least, t.divisor
+	dst, have = dst[:len(docs)], have[:len(docs)]
+	for i, doc := range docs {
+		if doc/TileDocs != number {
+			return i, nil
+		}
+		bit := uint64(doc%TileDocs) * width // values are the first part of the tile
+		dst[i] = least + divisor*(binary.LittleEndian.Uint64(b[bit>>3:])>>(bit&7)&mask)
+		have[i] = true
+	}
+	return len(docs), nil
 }
 
 // gather is Gather of documents of one tile.
@@ -118,13 +153,6 @@ func (c *Column) gatherFew(t *tile, docs []uint32, dst []uint64, have []bool) er
 		return err
 	}
 	l := t.layout()
-	if t.form == packed {
-		values, width := b[l.values:], int(t.width)
-		for i, doc := range docs {
-			dst[i], have[i] = t.least+t.divisor*packedAt(values, int(doc%TileDocs), width), true
-		}
-		return nil
-	}
 	for i, doc := range docs {
 		dst[i], have[i] = t.key(b, l, int(doc%TileDocs)), true
 	}

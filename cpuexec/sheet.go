@@ -116,8 +116,29 @@ func (c *tileCursor) decodeSheet(lo uint32, from, to int) error {
 		}
 		few.docs, few.impacts = few.docs[:n+m], few.impacts[:n+m]
 	}
-	few.index(c.tiles, lo)
+	if c.bare {
+		few.divide(c.tiles, lo)
+	} else {
+		few.index(c.tiles, lo)
+	}
 	return nil
+}
+
+// divide is index without bounds but those of tiles, which it sets to 1 where there are postings.
+func (p *decoded) divide(bounds *coarse, lo uint32) {
+	from, until := p.within(lo, lo+sheetDocs)
+	tile := uint32(0)
+	p.starts[0] = from
+	for i, doc := range p.docs[from:until] {
+		in := (doc - lo) / tileDocs % 64
+		bounds[in] = 1
+		for ; tile < in; tile++ {
+			p.starts[tile+1] = from + i
+		}
+	}
+	for ; tile < 64; tile++ {
+		p.starts[tile+1] = until
+	}
 }
 
 // index finds the beginning of each tile of the sheet at lo among the postings, bounds the words of

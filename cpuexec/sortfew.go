@@ -27,7 +27,9 @@ func (s *sorter) enterSparse(r *run, root *clause) {
 	s.sparse = root.cost*uint64(sparseShare) <= uint64(r.at.seg.Docs)
 	s.list = nil
 	if only := root.only(); only.Leaf && !s.scored && s.gathers() {
-		s.list = only.cursor
+		if s.list = only.cursor; s.list != nil {
+			s.list.bare = true
+		}
 	}
 }
 
@@ -51,14 +53,83 @@ func (s *sorter) listed(t int) (docs []uint32, ok bool) {
 func (s *sorter) offerList(r *run, docs []uint32) error {
 	f := &s.few
 	f.docs = f.docs[:0]
+	s.take(r, docs)
+	r.out.total += len(f.docs)
+	r.out.work.DocsScored += int64(len(f.docs))
+	return s.offerFew(r)
+}
+
+// fewInSheet is the most postings of a sheet that are offered in the order of documents, without a look
+// at the bounds of tiles. That takes about as long as to read eight keys.
+const fewInSheet = 8 * sheetDocs / tileDocs
+
+// fewAtOnce is the fewest of them whose keys are read together. So the memory that the keys lie in is
+// waited for once, and not once a tile.
+const fewAtOnce = 64
+
+// offerSheet offers the matches in some tiles of a sheet, of which the only list has few postings.
+func (s *sorter) offerSheet(r *run, b *bounded, tiles uint64) error {
+	few := &s.list.few
+	s.few.docs = s.few.docs[:0]
+	for tiles != 0 {
+		t := bits.TrailingZeros64(tiles) & 63
+		docs := few.docs[few.starts[t]:few.starts[t+1]]
+		if r.share.claim == nil {
+			last := 63 - bits.LeadingZeros64(tiles)&63
+			docs = few.docs[few.starts[t]:few.starts[last+1]] // tiles between without postings have none
+			tiles = 0
+		} else if tiles &= tiles - 1; !r.share.mine(t) {
+			continue
+		}
+		for len(docs) > 0 {
+			n := min(len(docs), fewAtOnce)
+			s.take(r, docs[:n])
+			if docs = docs[n:]; len(s.few.docs) < fewAtOnce {
+				continue
+			}
+			if more, err := s.offerSome(r, b); !more || err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.offerSome(r, b)
+	return err
+}
+
+// take adds the accepted ones of some documents to few.
+func (s *sorter) take(r *run, docs []uint32) {
+	f := &s.few
+	if r.at.seg.Accept == nil {
+		f.docs = append(f.docs, docs...)
+		return
+	}
 	for _, doc := range docs {
 		if r.at.accepts(doc) {
 			f.docs = append(f.docs, doc)
 		}
 	}
+}
+
+// offerSome offers the documents of few, of a sheet, and forgets them. It reports whether later ones of the
+// sheet can enter.
+func (s *sorter) offerSome(r *run, b *bounded) (more bool, err error) {
+	f := &s.few
+	if len(f.docs) == 0 {
+		return true, nil
+	}
+	lo := uint32(b.number) * sheetDocs
+	if s.hopeless(b, f.docs[0], min(s.docs-lo, sheetDocs)+lo) {
+		r.out.pruned = true
+		return false, nil
+	}
+	if err := r.query.ctx.Err(); err != nil {
+		return false, err
+	}
 	r.out.total += len(f.docs)
 	r.out.work.DocsScored += int64(len(f.docs))
-	return s.offerFew(r)
+	err = s.offerFew(r)
+	f.docs = f.docs[:0]
+	return true, err
 }
 
 // offerSet offers the documents of a set, in the window.
@@ -154,6 +225,12 @@ func (s *sorter) loadFew(r *run, i int) error {
 	f.have = slices.Grow(f.have[:0], n)[:n]
 	if err := c.column.Gather(f.docs, c.pick(), codes, f.have); err != nil {
 		return s.fail(r, err)
+	}
+	if c.kind == valueCode && !c.hasMissing {
+		for d, key := range codes {
+			codes[d] = c.code(key)
+		}
+		return nil
 	}
 	for d, have := range f.have {
 		switch {

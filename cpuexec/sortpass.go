@@ -23,7 +23,7 @@ func (r *run) sortSegment() error {
 		return err
 	}
 	s.enterSparse(r, root)
-	if err := s.eachSheet(r, func(lo uint32) error { return r.sortSheet(root, lo) }); err != nil {
+	if err := s.eachSheet(r, func(b *bounded) error { return r.sortSheet(root, b) }); err != nil {
 		return err
 	}
 	for _, c := range r.tiled.lists[:r.tiled.count] {
@@ -247,7 +247,7 @@ func (s *sorter) reached() {
 }
 
 // eachSheet visits the sheets of the range, those whose codes begin first, first.
-func (s *sorter) eachSheet(r *run, visit func(lo uint32) error) error {
+func (s *sorter) eachSheet(r *run, visit func(b *bounded) error) error {
 	first, last := int(r.at.from/sheetDocs), int((r.at.to-1)/sheetDocs)
 	s.sheets = s.sheets[:0]
 	for i := first; i <= last; i++ {
@@ -264,16 +264,16 @@ func (s *sorter) eachSheet(r *run, visit func(lo uint32) error) error {
 			r.out.pruned = true
 			continue
 		}
-		if err := visit(lo); err != nil {
+		if err := visit(b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sortSheet visits the tiles of the sheet at lo.
-func (r *run) sortSheet(root *clause, lo uint32) error {
-	s := r.sorter
+// sortSheet visits the tiles of a sheet.
+func (r *run) sortSheet(root *clause, b *bounded) error {
+	s, lo := r.sorter, uint32(b.number)*sheetDocs
 	if r.tiled.sheet != lo {
 		for _, c := range r.tiled.lists[:r.tiled.count] {
 			if r.tiled.sheet != noSheet && lo < r.tiled.sheet {
@@ -284,6 +284,9 @@ func (r *run) sortSheet(root *clause, lo uint32) error {
 			}
 		}
 		r.tiled.sheet, r.eval.sheet = lo, lo
+	}
+	if s.list != nil && s.list.exact && s.list.few.starts[64]-s.list.few.starts[0] <= fewInSheet {
+		return s.offerSheet(r, b, r.at.tilesAtWork(lo, root.tiles(lo)))
 	}
 	s.tiles, s.tile = s.tiles[:0], int(lo/tileDocs)
 	first := &s.comps[0]
@@ -516,8 +519,12 @@ func (s *sorter) narrowTie(tile int, code, lo, hi uint64) error {
 	for i := range s.ties {
 		s.ties[i] &= s.mask[i]
 	}
-	if s.ties.empty() {
-		return nil
+	few := sparseShare
+	if s.comps[1].kind == idPlaceCode {
+		few = allIDPlaces
+	}
+	if s.ties.size() < few {
+		return nil // which takes less time to find out for those that match
 	}
 	if err := s.inRange(&s.comps[1], tile, lo, hi, &s.in); err != nil {
 		return err

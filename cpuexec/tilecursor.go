@@ -49,6 +49,7 @@ type tileCursor struct {
 
 	plain  bool     // scores are not needed: a bound is zero or not, and means nothing more
 	raw    bool     // frequencies are needed where all postings of a sheet are decoded
+	bare   bool     // where all postings of a sheet are decoded, nothing but these is needed, tile by tile
 	bitmap []uint64 // of the list; nil if there is none or it is not needed
 
 	tiles   *coarse // of the sheet
@@ -108,6 +109,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 	c.unit = blockmax.CoarseUnit(c.weight)
 	c.blocks, c.peeked, c.loaded, c.scored, c.spent = 0, -1, -1, -1, 0
 	c.narrow, c.unlocated, c.placed, c.reading, c.sought = false, false, -1, false, end
+	c.bare = false
 	c.exact, c.plain, c.raw, c.at, c.bitmap, c.sheet = false, false, false, 0, nil, noSheet
 	c.seen = slices.Grow(c.seen[:0], c.list.Blocks()/64+1)[:c.list.Blocks()/64+1]
 	clear(c.seen)

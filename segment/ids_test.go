@@ -314,3 +314,26 @@ func checkIDOrder(t *testing.T, d *Disk, ids, sorted []string) {
 		}
 	}
 }
+
+// BenchmarkIDPlaces reads the places of random ids: of a tile, and of single documents.
+func BenchmarkIDPlaces(b *testing.B) {
+	ids := make([]string, 100_000)
+	rng := rand.New(rand.NewPCG(9, 9))
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%016x", rng.Uint64())
+	}
+	d, _ := named(b, ids)
+	b.Run("tile", func(b *testing.B) {
+		var places [blockmax.TileDocs]uint32
+		for b.Loop() {
+			must(d.IDPlaces(3, &places))
+		}
+	})
+	b.Run("one", func(b *testing.B) {
+		doc := uint32(0)
+		for b.Loop() {
+			doc = (doc + 7919) % uint32(len(ids))
+			must(d.IDPlace(doc))
+		}
+	})
+}

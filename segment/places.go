@@ -1,6 +1,9 @@
 package segment
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // How many documents have their places in one value: in segments with the feature smallPlaces, and in
 // older ones. A hit needs one place, and finding it begins with reading the value. Segments of at most
@@ -122,15 +125,27 @@ func (c *placeChunk) of(i uint32) uint32 {
 
 // forward moves to the next run.
 func (m *placeMark) forward(payload []byte) {
-	v, size := binary.Uvarint(payload[m.next:])
+	v, size := runVarint(payload[m.next:])
 	m.next += uint32(size)
 	first := int64(m.place) + int64(m.left) + (int64(v>>2) ^ -int64(v>>1&1))
 	m.place, m.left = uint32(first), 1
 	if v&1 != 0 {
-		v, size = binary.Uvarint(payload[m.next:])
+		v, size = runVarint(payload[m.next:])
 		m.next += uint32(size)
 		m.left = uint32(v) + 2
 	}
+}
+
+// runVarint is binary.Uvarint of a number of at most five bytes, as those of runs are. It has no branch
+// for the length, which random places change all the time.
+func runVarint(b []byte) (v uint64, size int) {
+	if len(b) < 8 {
+		return binary.Uvarint(b)
+	}
+	x := binary.LittleEndian.Uint64(b)
+	size = bits.TrailingZeros64(^x&0x8080808080)/8 + 1
+	v = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000 | x>>4&0x7f0000000
+	return v & (1<<(7*size) - 1), size
 }
 
 // read sets dst to the places of documents from i on, a multiple of markDocs.
