@@ -106,6 +106,24 @@ type TileSet interface {
 	Tile(tile int, set *[64]uint64) (int, error)
 }
 
+// A KnownSet is what a TileSet is, too, if it may know its documents without making tiles.
+type KnownSet interface {
+	// Known returns all documents, in any order.
+	Known() (docs []uint32, ok bool)
+}
+
+// Known returns all documents of a set, in any order, if a TileSet knows them.
+func (s *Set) Known() (docs []uint32, ok bool) {
+	if k, is := s.Tiles.(KnownSet); is {
+		return k.Known()
+	}
+	return nil, false
+}
+
+// knownShare: a known document is set one by one if they are at most one in so many. Of more, making tiles
+// takes less time.
+const knownShare = 16
+
 // Whole returns the set with Bits, for docs documents. It makes those of all tiles.
 func (s Set) Whole(docs uint32) (Set, error) {
 	if s.Tiles == nil {
@@ -124,6 +142,13 @@ func (s Set) Fill(bits []uint64) (count int, err error) {
 	if s.Tiles == nil {
 		clear(bits[copy(bits, s.Bits):])
 		return s.Count, nil
+	}
+	if docs, ok := s.Known(); ok && len(docs)*knownShare <= 64*len(bits) {
+		clear(bits)
+		for _, doc := range docs {
+			bits[doc/64] |= 1 << (doc % 64)
+		}
+		return len(docs), nil
 	}
 	const words = TileDocs / 64
 	var within uint64

@@ -18,6 +18,11 @@ type Column struct {
 	differ     []atomic.Uint64 // likewise, in which there are none
 	dictionary *Dictionary
 	divisor    atomic.Uint64 // see Divisor; 0 until it is known
+
+	order   atomic.Pointer[order] // or nil
+	grown   func()                // of KeepOrder
+	ranged  atomic.Int64          // tiles compared for ranges
+	sorting atomic.Bool           // OrderDue was true
 }
 
 // Open returns the column of a directory, as a Builder emitted it. It checks the directory and copies
@@ -56,6 +61,7 @@ func (c *Column) Drop() {
 	if c.load == nil {
 		return // a view
 	}
+	c.forgetOrder()
 	for i := range c.chunks {
 		if c.d.inlined == nil {
 			c.chunks[i].Store(nil)

@@ -245,6 +245,9 @@ func (c *Column) RangeTile(tile int, lo, hi uint64, set *[64]uint64) (n int, err
 	if err != nil {
 		return 0, err
 	}
+	if c.grown != nil {
+		c.ranged.Add(1)
+	}
 	l := t.layout()
 	if t.form == linear {
 		t.rangeLinear(b, l, from, to, set)

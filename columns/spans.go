@@ -15,6 +15,9 @@ type Spans struct {
 	column *Column
 	spans  []Span
 	keys   []uint64 // of many spans, the bits of the keys from spans[0].Lo on; nil if these lie too far apart
+
+	docs  []uint32 // the documents by their keys, if they are known
+	known bool
 }
 
 // fewSpans is how many spans of a tile are compared one after the other. With more, each of its keys
@@ -28,6 +31,9 @@ const mostKeyBits = 1 << 20
 // overlap.
 func NewSpans(c *Column, spans ...Span) *Spans {
 	s := &Spans{column: c, spans: spans}
+	if o := c.order.Load(); o != nil && len(spans) == 1 {
+		s.docs, s.known = o.between(c, spans[0])
+	}
 	if len(spans) <= fewSpans {
 		return s
 	}
@@ -42,6 +48,9 @@ func NewSpans(c *Column, spans ...Span) *Spans {
 	}
 	return s
 }
+
+// Known returns all documents, in any order, if the column has them by their keys.
+func (s *Spans) Known() (docs []uint32, ok bool) { return s.docs, s.known }
 
 // between returns the spans that have keys from least to greatest.
 func (s *Spans) between(least, greatest uint64) []Span {
@@ -143,8 +152,8 @@ func (s *Spans) has(key uint64) bool {
 // mostEstimated is how many tiles Estimate looks at.
 const mostEstimated = 4096
 
-// Estimate returns roughly how many documents there are, and how many tiles may have some. It reads
-// no payload, and takes the keys of a tile as evenly spread.
+// Estimate returns roughly how many documents there are, exactly if they are known, and how many tiles may
+// have some. It reads no payload, and takes the keys of a tile as evenly spread.
 func (s *Spans) Estimate() (docs, tiles int) {
 	all := s.column.d.tiles
 	step := 1 + len(all)/mostEstimated
@@ -156,12 +165,18 @@ func (s *Spans) Estimate() (docs, tiles int) {
 			continue
 		}
 		tiles += step
+		if s.known {
+			continue
+		}
 		share := 0.0
 		for _, p := range spans {
 			lo, hi := max(p.Lo, t.least), min(p.Hi, t.greatest)
 			share += (float64(hi-lo) + 1) / (float64(t.greatest-t.least) + 1)
 		}
 		sum += min(share, 1) * float64(t.docs) * float64(step)
+	}
+	if s.known {
+		return len(s.docs), min(tiles, len(all), len(s.docs))
 	}
 	if tiles > 0 {
 		docs = max(int(sum), 1)

@@ -115,10 +115,14 @@ func countLeaf(p *blockmax.Plan, t int) (n int, ok bool) {
 	return n, true
 }
 
-// countSets counts the accepted documents of a set, if that does not come as tiles.
+// countSets counts the accepted documents of a set, if none of its tiles need be made for that.
 func (m *setMaker) countSets(p *blockmax.Plan, number int) (n int, ok bool) {
 	for i := range p.Segments {
-		if p.Segments[i].Sets[number].Tiles != nil {
+		s := &p.Segments[i].Sets[number]
+		if s.Tiles == nil {
+			continue
+		}
+		if _, ok := s.Known(); !ok || p.Segments[i].Accept != nil {
 			return 0, false
 		}
 	}
@@ -126,6 +130,9 @@ func (m *setMaker) countSets(p *blockmax.Plan, number int) (n int, ok bool) {
 		seg := &p.Segments[i]
 		switch s := &seg.Sets[number]; {
 		case s.Empty():
+		case s.Tiles != nil:
+			docs, _ := s.Known()
+			n += len(docs)
 		case seg.Accept == nil:
 			n += s.Count
 		default:

@@ -8,7 +8,7 @@ import (
 )
 
 // A HeldColumn is a column of values of a sealed segment that counts its memory: what it has read, unless
-// the source has lent it.
+// the source has lent it, and its order.
 type HeldColumn struct {
 	*columns.Column
 	read atomic.Int64 // bytes of parts in memory of this process
@@ -34,18 +34,19 @@ func (d *Disk) HoldColumn(field string, grown func()) (*HeldColumn, error) {
 		return nil, err
 	}
 	h.Column = c
+	c.KeepOrder(grown)
 	return h, nil
 }
 
 // Held is the memory that the column takes.
 func (h *HeldColumn) Held() int64 {
 	_, directory := h.Column.Bytes()
-	return directory + h.read.Load()
+	return directory + h.read.Load() + h.Column.OrderBytes()
 }
 
-// Shrink drops what the column has read. It reports whether that was anything.
+// Shrink drops what the column has read and its order. It reports whether that was anything.
 func (h *HeldColumn) Shrink() bool {
-	if h.read.Swap(0) == 0 {
+	if h.read.Swap(0)+h.Column.OrderBytes() == 0 {
 		return false
 	}
 	h.Column.Drop()

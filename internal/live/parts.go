@@ -280,7 +280,26 @@ func (v *View) Column(i int, field string) (*columns.Column, error) {
 		return p.updated(field, c, err)
 	}
 	c, err := v.ix.lists.Values(p.home.valuesKey(), field, p.home.disk.HoldColumn)
+	if c != nil && c.OrderDue() {
+		v.sortColumn(c)
+	}
 	return p.updated(field, c, err)
+}
+
+// orderShare: an order may take 1/orderShare of the cache's budget, so that it does not evict all else.
+const orderShare = 8
+
+// sortColumn makes the order of a column in the background. An error comes back when the column is read
+// for a search.
+func (v *View) sortColumn(c *columns.Column) {
+	if 4*int64(c.SegmentDocs()) > v.ix.opts.CacheBytes/orderShare || v.ix.Begin() != nil {
+		return
+	}
+	v.Ref()
+	v.ix.work.Go(func() {
+		defer v.Release()
+		_ = c.Sort(v.ix.background)
+	})
 }
 
 // updated returns the column of a field with the updates of the segment.

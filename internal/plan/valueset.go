@@ -219,6 +219,14 @@ type columnTiles struct {
 	segment Segment // names the segment in errors
 }
 
+// Known implements blockmax.KnownSet. Tiles made from those of spans, such as a shape's, have fewer documents.
+func (t columnTiles) Known() (docs []uint32, ok bool) {
+	if s, is := t.tilesOfColumn.(*columns.Spans); is {
+		return s.Known()
+	}
+	return nil, false
+}
+
 func (t columnTiles) Tile(tile int, set *[64]uint64) (int, error) {
 	n, err := t.tilesOfColumn.Tile(tile, set)
 	if err != nil {
