@@ -88,15 +88,24 @@ func (a RangeAggregation) MarshalJSON() ([]byte, error) {
 	for i, r := range a.Ranges {
 		to := &j.Ranges[i]
 		to.Name, to.ExcludeFrom, to.IncludeTo = r.Name, r.ExcludeFrom, r.IncludeTo
-		var err error
-		if r.From != nil {
-			to.From, err = valueJSON(r.From)
+		part := fmt.Sprintf("RangeAggregation.Ranges[%d]", i)
+		from, err := plan.OpenBound(part+".From", r.From, true)
+		if err == nil && from != nil {
+			to.From, err = valueJSON(from)
 		}
-		if r.To != nil && err == nil {
-			to.To, err = valueJSON(r.To)
+		until, e := plan.OpenBound(part+".To", r.To, false)
+		if err == nil {
+			err = e
 		}
-		if err != nil {
-			return nil, plan.Errorf(fmt.Sprintf("RangeAggregation.Ranges[%d]", i), "%w", err)
+		if err == nil && until != nil {
+			to.To, err = valueJSON(until)
+		}
+		var named *plan.Error
+		switch {
+		case errors.As(err, &named):
+			return nil, err
+		case err != nil:
+			return nil, plan.Errorf(part, "%w", err)
 		}
 	}
 	return aggregationJSON("range", j)

@@ -161,10 +161,11 @@ func (a RangeAggregation) spec(b *aggregationBuilder, place string) (*aggregate.
 	k := make(aggregate.Ranges, len(a.Ranges))
 	for i, r := range a.Ranges {
 		bound := func(name string, x any, exclusive, up bool) (columns.Bound, error) {
-			if x == nil {
-				return columns.Bound{Open: true}, nil
+			part := fmt.Sprintf("%s.Ranges[%d].%s", place, i, name)
+			if x, err := plan.OpenBound(part, x, name == "From"); err != nil || x == nil {
+				return columns.Bound{Open: true}, err
 			}
-			v, err := b.rw.RangeBound(fmt.Sprintf("%s.Ranges[%d].%s", place, i, name), a.Field, x, a.TimeZone, up)
+			v, err := b.rw.RangeBound(part, a.Field, x, a.TimeZone, up)
 			return columns.Bound{Value: v, Exclusive: exclusive}, err
 		}
 		var err error

@@ -15,7 +15,8 @@ import (
 // to the range, and To does not. Every document that matches scores 1, times the boosts around the
 // query.
 //
-// Numbers compare exactly, integers of 64 bits and fractions alike. TermRange is the same for the words
+// Numbers compare exactly, integers of 64 bits and fractions alike. A From of -Inf and a To of +Inf are no
+// bounds, and NaN is an error. TermRange is the same for the words
 // of texts. The field may have a column, be indexed, or both; without a column, each different value of
 // the range costs about as much as a term of a Prefix does.
 //
@@ -62,14 +63,18 @@ type rangeJSON struct {
 func (q Range) MarshalJSON() ([]byte, error) {
 	j := rangeJSON{Field: q.Field, ExcludeFrom: q.ExcludeFrom, IncludeTo: q.IncludeTo, TimeZone: q.TimeZone}
 	for _, b := range [...]struct {
+		name  string
 		value any
 		to    *json.RawMessage
-	}{{q.From, &j.From}, {q.To, &j.To}} {
-		if b.value == nil {
+	}{{"From", q.From, &j.From}, {"To", q.To, &j.To}} {
+		value, err := plan.OpenBound("Range."+b.name, b.value, b.name == "From")
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
 			continue
 		}
-		var err error
-		if *b.to, err = valueJSON(b.value); err != nil {
+		if *b.to, err = valueJSON(value); err != nil {
 			return nil, plan.Errorf("Range", "%w", err)
 		}
 	}

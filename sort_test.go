@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -42,7 +41,7 @@ func sortDocument(rng *rand.Rand, kind int) map[string]any {
 		case 1:
 			return float64(rng.IntN(40)) / 2
 		case 2:
-			return []any{int64(math.MinInt64), int64(math.MaxInt64), uint64(math.MaxUint64), 1<<53 + 1, float64(1 << 53), 0.5, -1e300}[rng.IntN(7)]
+			return rangeNumber(rng)
 		}
 		return rng.Int64()
 	}

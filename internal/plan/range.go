@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"time"
 
 	"github.com/riffle-search/riffle/columns"
@@ -18,10 +21,39 @@ type Range struct {
 	TimeZone    string
 }
 
-// Validate reports what is wrong with a range on any index.
+// OpenBound returns a bound of a range; nil for an infinite number that no value can be behind, which
+// bounds nothing. Errors are of a part.
+func OpenBound(part string, x any, from bool) (any, error) {
+	v := reflect.ValueOf(x)
+	if !v.IsValid() || !v.CanFloat() {
+		return x, nil
+	}
+	switch f := v.Float(); {
+	case math.IsNaN(f):
+		return nil, Errorf(part, "NaN has no place in the order of numbers")
+	case math.IsInf(f, -1) && from, math.IsInf(f, 1) && !from:
+		return nil, nil
+	case math.IsInf(f, 0):
+		return nil, Errorf(part, "no number lies beyond %v", f)
+	}
+	return x, nil
+}
+
+// open replaces infinite bounds.
+func (q *Range) open() (err error) {
+	if q.From, err = OpenBound("Range.From", q.From, true); err == nil {
+		q.To, err = OpenBound("Range.To", q.To, false)
+	}
+	return err
+}
+
+// Validate reports what is wrong with a range on any index. It replaces infinite bounds.
 func (q *Range) Validate() error {
 	if q.Field == "" {
 		return Errorf("Range.Field", "is empty")
+	}
+	if err := q.open(); err != nil {
+		return err
 	}
 	if q.From == nil && q.To == nil {
 		return Errorf("Range", "has no bound; Exists finds the documents that have any value")
@@ -45,6 +77,10 @@ func (q *Range) bounds(as func(v document.Value, up bool) (document.Value, error
 			return nil
 		}
 		v, e := valueOf(q.Field, x)
+		var of *Error
+		if errors.As(e, &of) {
+			e = Errorf("Range."+name, "%w", of.Err)
+		}
 		if err = e; err == nil {
 			if v, err = as(v, up); err != nil {
 				err = Errorf("Range."+name, "field %q: %w", q.Field, err)
