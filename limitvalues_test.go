@@ -132,7 +132,7 @@ func TestFunctionLimits(t *testing.T) {
 		origin := []any{0, int64(math.MinInt64), uint64(math.MaxUint64), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64}[rng.IntN(6)]
 		for _, f := range []ScoreFunction{
 			FieldFactor{Field: "n", Modifier: Modifier(round % 4)}, FieldFactor{Field: "n", Modifier: Modifier(round % 4), Factor: MaxBoost, Missing: MaxBoost},
-			FieldFactor{Field: "n", Modifier: Modifier(round % 4), Factor: 1e-300}, Random{Seed: uint64(round), Field: "n"},
+			FieldFactor{Field: "n", Modifier: Modifier(round % 4), Factor: 1e-3}, Random{Seed: uint64(round), Field: "n"},
 			Decay{Field: "n", Origin: origin, Scale: []any{1, 1e300, math.SmallestNonzeroFloat64, math.MaxFloat64}[round%4], Shape: DecayShape(round % 3)},
 		} {
 			for mode := FunctionAdd; mode <= FunctionReplace; mode++ {
