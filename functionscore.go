@@ -22,6 +22,7 @@ import (
 // Scores are integers while a query runs (see Explanation), so values are fractions of a power of two: the
 // least one that no value exceeds in the index that is searched, deleted documents included. A fraction has 32
 // bits. A value of 1/1,000,000 of the greatest is thus exact to 0.03 %, and one below 1/1<<32 of it counts as 0.
+// No step of a score is smaller than 1/1<<32, so raise values that are all below 1e-6 by a Factor.
 // Random, Decay, Fixed, and FieldFactor with ModifierLog1p or ModifierReciprocal have 16 bits under
 // FunctionAdd, as words have.
 //
