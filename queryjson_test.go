@@ -107,11 +107,14 @@ func rootDeclarations(t *testing.T) (all []ast.Decl) {
 	return all
 }
 
-// queryKinds returns the names of all types of queries: those with a method that plans them.
+// queryKinds returns the names of all types of queries: those with a method that plans them, less withinShape,
+// which only package compat/bleve can make.
 func queryKinds(t *testing.T) (kinds []string) {
 	for _, d := range rootDeclarations(t) {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "rewrite" && f.Recv != nil {
-			kinds = append(kinds, f.Recv.List[0].Type.(*ast.Ident).Name)
+			if kind := f.Recv.List[0].Type.(*ast.Ident).Name; kind != "withinShape" {
+				kinds = append(kinds, kind)
+			}
 		}
 	}
 	if len(kinds) < 22 {
