@@ -70,6 +70,10 @@ const (
 	// dates, for instance. A range of its values is then a run of documents, and a search that sorts by
 	// the field stops after a few. Documents without a value come last. It costs what OrderByGraph
 	// gains: choose by what your searches do.
+	//
+	// It pays when searches sort by the field or restrict it, and documents arrive in another order: for
+	// 100,000 passages of books with random times, a text search took 0.3 of the time newest first, and 0.4
+	// within 1 % of the time. By score alone it took 1.2 to 1.4 times as long, and merging up to 1.8 times.
 	OrderByField
 )
 
