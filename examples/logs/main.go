@@ -43,13 +43,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
 	query := "message:timeout"
 	if flag.NArg() > 0 {
 		query = strings.Join(flag.Args(), " ")
 	}
-	if err := run(ctx, dir, query, *live, os.Stdout); err != nil && !errors.Is(err, context.Canceled) {
-		log.Print(err)
+	err = run(ctx, dir, query, *live, os.Stdout)
+	os.RemoveAll(dir)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
 	}
 }
 

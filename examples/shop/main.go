@@ -54,9 +54,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	if err := run(context.Background(), dir, c, os.Stdout); err != nil {
-		log.Print(err)
+	err = run(context.Background(), dir, c, os.Stdout)
+	os.RemoveAll(dir)
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
