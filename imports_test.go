@@ -62,6 +62,8 @@ func TestImports(t *testing.T) {
 		".":                    {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
 		"compat/bleve":         {"analysis", "analysis/bleve", "internal/geo", "internal/hook", "internal/language", "internal/shapes"},                                             // besides the root
 		"cmd/riffle":           {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec"}, // besides the root
+		"client":               {},                                                                                                                                                  // besides the root
+		"server":               {"client"},                                                                                                                                          // besides the root
 		"examples/analyzer":    {"analysis"},
 		"examples/concurrent":  {},
 		"examples/incremental": {},
@@ -70,7 +72,7 @@ func TestImports(t *testing.T) {
 	}
 	mayUsePebble := []string{"store", "store/wal", "internal/torture"} // the last two only its file systems
 	// What only the command and examples need: a program that imports riffle must not have to
-	// download it, not even for the tests of riffle's packages (docs/decisions/0018).
+	// download it, not even for the tests of riffle's packages (docs/decisions/0028).
 	ofPrograms := []string{"github.com/spf13/", "github.com/schollz/", "golang.org/x/term"}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

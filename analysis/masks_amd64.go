@@ -8,7 +8,7 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-//go:generate go run -C _asm . -out ../masks_amd64.s -pkg analysis
+//go:generate env GOWORK=off go run -C _asm . -out ../masks_amd64.s -pkg analysis
 
 // useMasks is set if words are found by masks of 64 characters.
 var useMasks = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2

@@ -10,7 +10,7 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-//go:generate go run -C _asm . -out ../kernels_amd64.s -pkg columns
+//go:generate env GOWORK=off go run -C _asm . -out ../kernels_amd64.s -pkg columns
 
 // Which variants this CPU has; the first that is set is used. AVX-512 means the extensions of Ice
 // Lake and Zen 4, which shuffle and compress bytes across a register.

@@ -12,7 +12,7 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-//go:generate go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
+//go:generate env GOWORK=off go run -C _asm . -out ../kernels_amd64.s -pkg cpuexec
 
 // Which variants this CPU has; the first that is set is used, as in package postings.
 var (

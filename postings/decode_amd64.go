@@ -11,7 +11,7 @@ import (
 	"github.com/riffle-search/riffle/internal/impl"
 )
 
-//go:generate go run -C _asm . -out ../decode_amd64.s -pkg postings
+//go:generate env GOWORK=off go run -C _asm . -out ../decode_amd64.s -pkg postings
 
 // Which variants this CPU has; the first that is set is used. AVX-512 means the extensions of Ice
 // Lake and Zen 4. Older CPUs lower their clock for AVX-512 and cannot shuffle bytes, so they use
