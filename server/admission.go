@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// A gate admits a number of requests at a time. Others wait for their turn; if too many wait already, a
+// request is refused at once.
+type gate struct {
+	slots   chan struct{} // one for each request that has been admitted
+	waiting atomic.Int64
+	queue   int64        // most that wait
+	served  atomic.Int64 // requests that have left
+	busy    atomic.Int64 // nanoseconds that these have taken
+}
+
+func newGate(slots, queue int) *gate {
+	return &gate{slots: make(chan struct{}, slots), queue: int64(queue)}
+}
+
+// enter waits for a turn. The caller must call leave at the end.
+func (g *gate) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case g.slots <- struct{}{}:
+	default:
+		if g.waiting.Add(1) > g.queue {
+			g.waiting.Add(-1)
+			return nil, g.refuse()
+		}
+		select {
+		case g.slots <- struct{}{}:
+			g.waiting.Add(-1)
+		case <-ctx.Done():
+			g.waiting.Add(-1)
+			return nil, context.Cause(ctx)
+		}
+	}
+	start := time.Now()
+	return func() {
+		g.busy.Add(int64(time.Since(start)))
+		g.served.Add(1)
+		<-g.slots
+	}, nil
+}
+
+// refuse returns the problem of a request for which there is no place. The client is told to come back when
+// those that wait now have been answered, at the mean time that requests have taken so far.
+func (g *gate) refuse() *fault {
+	p := kindBusy.fault("%d requests wait already", g.queue)
+	if n := g.served.Load(); n > 0 {
+		each := time.Duration(g.busy.Load() / n)
+		p.retry = int((each*time.Duration(g.queue)/time.Duration(cap(g.slots)) + time.Second - 1) / time.Second)
+	}
+	p.retry = min(max(p.retry, 1), 60)
+	return p
+}

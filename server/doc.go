@@ -1,0 +1,44 @@
+// Package server serves riffle indexes over HTTP. A Server is an http.Handler that any program can
+// mount:
+//
+//	e, err := riffle.Open("books", nil)
+//	…
+//	s, err := server.New(&server.Options{Keys: keys})
+//	err = s.Mount("books", e)
+//	http.ListenAndServe("127.0.0.1:7700", s)
+//
+// All it does goes through the public API of package riffle. Requests and answers are JSON. A body of
+// documents may be NDJSON, one change a line, and any body may be compressed by gzip or zstd.
+//
+// # Paths
+//
+// Paths begin with /v1, and {index} is the name that an index was mounted or created with:
+//
+//	GET    /v1/indexes                          the indexes
+//	PUT    /v1/indexes/{index}                  create an index
+//	DELETE /v1/indexes/{index}                  drop an index and its files
+//	GET    /v1/indexes/{index}/documents/{id}   a document
+//	PUT    /v1/indexes/{index}/documents/{id}   put a document
+//	PATCH  /v1/indexes/{index}/documents/{id}   update fields that have columns alone
+//	DELETE /v1/indexes/{index}/documents/{id}   delete a document
+//	POST   /v1/indexes/{index}/documents        put a document with a new id, or change many
+//	POST   /v1/indexes/{index}/search           search
+//	GET    /v1/indexes/{index}/search?q=…       search by a text in the query language
+//	POST   /v1/indexes/{index}/count            count
+//	GET    /healthz, /readyz                    whether the process runs; whether it takes requests
+//
+// # Errors
+//
+// An error is a problem document (RFC 9457, application/problem+json): see Problem. Its type says which
+// kind of fault it is, and its members part, field, offset and line say where.
+//
+// # Limits
+//
+// Every request has a deadline, a size limit, and a place in a queue. If the queue is full, the answer is
+// 429 with Retry-After, and the request has cost next to nothing. See Options.
+//
+// # Access
+//
+// With Options.Keys every request needs a key, as a bearer token or as the password of basic
+// authentication. A key has a role, and each path asks for one: see Role.
+package server

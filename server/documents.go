@@ -1,0 +1,195 @@
+package server
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
+)
+
+// getDocument answers with a document.
+func (s *Server) getDocument(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	d, err := ix.engine.Document(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	tag := entityTag(d.Version)
+	w.Header().Set("ETag", tag)
+	if text := r.Header.Get("If-None-Match"); text == "*" || hasTag(text, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return writeJSON(w, http.StatusOK, client.Document{ID: client.ID(d.ID), Version: d.Version, Fields: d.Fields})
+}
+
+// entityTag is the ETag of a version.
+func entityTag(version uint64) string { return `"` + strconv.FormatUint(version, 10) + `"` }
+
+// hasTag says whether a list of entity tags has one, weak or strong.
+func hasTag(list, tag string) bool {
+	for t := range strings.SplitSeq(list, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(t), "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// A condition is the version that a document must have for a change.
+type condition struct {
+	set     bool
+	version uint64 // 0 for no document
+}
+
+// conditionOf reads the condition of a change from If-Match, with one ETag, or If-None-Match: *.
+func conditionOf(r *http.Request) (c condition, err error) {
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	switch {
+	case match != "" && none != "":
+		return c, kindRequest.fault("If-Match and If-None-Match exclude each other")
+	case none == "*":
+		return condition{set: true}, nil
+	case none != "":
+		return c, kindRequest.fault("for a change If-None-Match can only be *, not %s", none)
+	case match != "":
+		text, begins := strings.CutPrefix(match, `"`)
+		text, ends := strings.CutSuffix(text, `"`)
+		version, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || !begins || !ends || version == 0 {
+			return c, kindRequest.fault("If-Match must be the ETag of the document, such as %s, not %s", entityTag(17), match)
+		}
+		return condition{true, version}, nil
+	}
+	return c, nil
+}
+
+// putDocument adds a document, or replaces the one with its id.
+func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
+	return s.change(w, r, func(b *riffle.Batch, id string, fields map[string]any, c condition) {
+		if c.set {
+			b.PutIf(id, fields, c.version)
+		} else {
+			b.Put(id, fields)
+		}
+	})
+}
+
+// updateDocument gives fields of a document other values.
+func (s *Server) updateDocument(w http.ResponseWriter, r *http.Request) error {
+	return s.change(w, r, func(b *riffle.Batch, id string, fields map[string]any, c condition) {
+		if c.set {
+			b.UpdateIf(id, fields, c.version)
+		} else {
+			b.Update(id, fields)
+		}
+	})
+}
+
+// change applies one change, whose fields are the body, and answers with the document's id.
+func (s *Server) change(w http.ResponseWriter, r *http.Request, add func(*riffle.Batch, string, map[string]any, condition)) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	c, err := conditionOf(r)
+	if err != nil {
+		return err
+	}
+	data, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := decode(data, &fields); err != nil {
+		return err
+	}
+	if fields == nil {
+		return kindRequest.fault("a document is an object, not null")
+	}
+	var b riffle.Batch
+	id := r.PathValue("id")
+	add(&b, id, fields, c)
+	if err := ix.engine.Apply(r.Context(), &b); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, client.Changed{ID: client.ID(id)})
+}
+
+// deleteDocument deletes a document. To delete one that does not exist changes nothing and is no error.
+func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	c, err := conditionOf(r)
+	if err != nil {
+		return err
+	}
+	var b riffle.Batch
+	if id := r.PathValue("id"); c.set {
+		b.DeleteIf(id, c.version)
+	} else {
+		b.Delete(id)
+	}
+	if err := ix.engine.Apply(r.Context(), &b); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// postDocuments puts the document of the body under a new id, or applies the array of changes of the body as one
+// batch: all of them take effect, or none.
+func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	data, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		var b riffle.Batch
+		if err := json.Unmarshal(data, &b); err != nil {
+			return asDocument(malformed(err), err)
+		}
+		if err := ix.engine.Apply(r.Context(), &b); err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, map[string]int{"changes": b.Len()})
+	}
+	var fields map[string]any
+	if err := decode(data, &fields); err != nil {
+		return err
+	}
+	if fields == nil {
+		return kindRequest.fault("a document is an object, not null")
+	}
+	id := strings.ToLower(rand.Text())
+	if err := ix.engine.Put(r.Context(), id, fields); err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/indexes/"+ix.name+"/documents/"+url.PathEscape(id))
+	return writeJSON(w, http.StatusCreated, client.Changed{ID: client.ID(id)})
+}
+
+// asDocument returns the cause instead of a problem if it says which document is at fault.
+func asDocument(p, cause error) error {
+	var de *riffle.DocumentError
+	if errors.As(cause, &de) {
+		return cause
+	}
+	return p
+}

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// Options configure a Server. A nil *Options is valid, and a field left at its zero value takes the
+// default that its comment names.
+type Options struct {
+	// Dir is a directory with an index in each folder: New opens them all, and clients with RoleAdmin
+	// create new ones there. Without it a Server has the indexes that are mounted, and no request makes
+	// or deletes a file outside of them.
+	Dir string
+
+	// Keys say who may do what. Without keys every client may do everything: leave it so only where
+	// nobody else can connect.
+	Keys *Keys
+
+	// Timeout is how long a request may take, and MaxTimeout what a client may ask for with the parameter
+	// timeout. The defaults are 30 s and 5 min.
+	Timeout, MaxTimeout time.Duration
+
+	// Searches is how many searches are computed at a time, and Writes how many requests that change
+	// documents. The defaults are twice and once the number of cores. Others wait in a queue, of Queue
+	// requests of each kind at most; the default is 64 for each that is computed.
+	Searches, Writes, Queue int
+
+	// MaxBody is the largest body of a request, in bytes, as sent and after decompression, except for
+	// NDJSON, which has MaxBulk, and whose lines have MaxBody. The defaults are 8 MiB and 256 MiB.
+	MaxBody, MaxBulk int64
+
+	// Log gets a record for each request that fails by a fault of the server, and those of starting and
+	// stopping. The default discards them.
+	Log *slog.Logger
+}
+
+// withDefaults returns a copy with all defaults filled in, or an error that names every bad field.
+func (o *Options) withDefaults() (*Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value *int64
+		or    int64
+	}{
+		{"Timeout", (*int64)(&c.Timeout), int64(30 * time.Second)},
+		{"MaxTimeout", (*int64)(&c.MaxTimeout), int64(5 * time.Minute)},
+		{"MaxBody", &c.MaxBody, 8 << 20},
+		{"MaxBulk", &c.MaxBulk, 256 << 20},
+	} {
+		if *f.value < 0 {
+			errs = append(errs, fmt.Errorf("server: Options.%s must not be negative", f.name))
+		} else if *f.value == 0 {
+			*f.value = f.or
+		}
+	}
+	cores := runtime.GOMAXPROCS(0)
+	for _, f := range []struct {
+		name  string
+		value *int
+		or    int
+	}{
+		{"Searches", &c.Searches, 2 * cores},
+		{"Writes", &c.Writes, cores},
+		{"Queue", &c.Queue, 64 * max(2*cores, c.Searches)},
+	} {
+		if *f.value < 0 {
+			errs = append(errs, fmt.Errorf("server: Options.%s must not be negative", f.name))
+		} else if *f.value == 0 {
+			*f.value = f.or
+		}
+	}
+	c.MaxTimeout = max(c.MaxTimeout, c.Timeout)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &c, errors.Join(errs...)
+}

@@ -1,0 +1,41 @@
+package server
+
+import "net/http"
+
+// A route is what the server does for a method and a path.
+type route struct {
+	pattern string // of http.ServeMux
+	role    Role   // that a key needs
+	queue   queue  // in which a request waits for its turn
+	handle  func(*Server, http.ResponseWriter, *http.Request) error
+}
+
+// routes are all routes. TestAccess has a row for each of them, and the OpenAPI document an operation.
+var routes = []route{
+	{"GET /healthz", RoleNone, noQueue, (*Server).health},
+	{"GET /readyz", RoleNone, noQueue, (*Server).ready},
+
+	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},
+	{"PUT /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).createIndex},
+	{"DELETE /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).dropIndex},
+
+	{"GET /v1/indexes/{index}/documents/{id}", RoleRead, searchQueue, (*Server).getDocument},
+	{"PUT /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).putDocument},
+	{"PATCH /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).updateDocument},
+	{"DELETE /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).deleteDocument},
+	{"POST /v1/indexes/{index}/documents", RoleWrite, writeQueue, (*Server).postDocuments},
+
+	{"POST /v1/indexes/{index}/search", RoleRead, searchQueue, (*Server).search},
+	{"GET /v1/indexes/{index}/search", RoleRead, searchQueue, (*Server).searchText},
+	{"POST /v1/indexes/{index}/count", RoleRead, searchQueue, (*Server).count},
+}
+
+// health says that the process runs.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready says that the server takes requests.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	return writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "indexes": len(s.host.all())})
+}

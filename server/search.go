@@ -1,0 +1,243 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
+)
+
+// search answers a search whose request is the body.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	var req client.SearchRequest
+	if err := s.readJSON(w, r, &req); err != nil {
+		return err
+	}
+	return ix.search(w, r, &req)
+}
+
+// searchText answers a search whose query is a text in the query language.
+func (s *Server) searchText(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	req, err := requestOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return ix.search(w, r, req)
+}
+
+// requestOf reads a request from the parameters of a URL.
+func requestOf(params url.Values) (*client.SearchRequest, error) {
+	text := &client.Text{Text: params.Get("q"), Mode: params.Get("mode"), TimeZone: params.Get("time_zone"), Fields: names(params.Get("fields"))}
+	req := &client.SearchRequest{Text: text, Load: names(params.Get("load"))}
+	bad := func(name string, err error) error {
+		f := kindRequest.caused(err)
+		f.Part = name
+		return f
+	}
+	for name := range params {
+		var err error
+		switch value := params.Get(name); name {
+		case "q", "mode", "time_zone", "fields", "load", "timeout":
+		case "k":
+			req.K, err = strconv.Atoi(value)
+		case "from":
+			req.From, err = strconv.Atoi(value)
+		case "after":
+			req.After, err = riffle.ParseCursor(value)
+		case "sort":
+			req.Sort, err = riffle.ParseSort(value)
+		case "exact_total":
+			req.ExactTotal, err = strconv.ParseBool(value)
+		case "lenient":
+			text.Lenient, err = strconv.ParseBool(value)
+		case "highlight":
+			req.Highlight = &client.Highlight{Fields: names(value), HTML: true}
+		default:
+			err = errors.New("there is no such parameter; POST takes all options")
+		}
+		if err != nil {
+			return nil, bad(name, err)
+		}
+	}
+	return req, nil
+}
+
+// names reads names that commas separate.
+func names(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.SearchRequest) error {
+	q, notes, err := ix.query(req.Query, req.Text)
+	if err != nil {
+		return err
+	}
+	o, err := searchOptions(req)
+	if err != nil {
+		return err
+	}
+	res, err := ix.engine.Search(r.Context(), q, o)
+	if err != nil {
+		return err
+	}
+	answer := answerOf(res, req)
+	answer.Notes = notes
+	return writeJSON(w, http.StatusOK, answer)
+}
+
+// count answers how many documents match.
+func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
+	ix, err := s.host.find(r)
+	if err != nil {
+		return err
+	}
+	var req client.CountRequest
+	if err := s.readJSON(w, r, &req); err != nil {
+		return err
+	}
+	q, _, err := ix.query(req.Query, req.Text)
+	if err != nil {
+		return err
+	}
+	n, err := ix.engine.Count(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, client.CountAnswer{Count: n})
+}
+
+// query returns the query of a request. Of a lenient text, notes say what was searched as words.
+func (ix *index) query(q riffle.Query, text *client.Text) (_ riffle.Query, notes []client.Note, err error) {
+	switch {
+	case q != nil && text != nil:
+		return nil, nil, kindRequest.fault("query and text exclude each other")
+	case q != nil:
+		return q, nil, nil
+	case text == nil || text.Text == "":
+		return riffle.All{}, nil, nil
+	}
+	o := &riffle.ParseOptions{Engine: ix.engine, Fields: text.Fields, Boosts: text.Boosts, TimeZone: text.TimeZone, Lenient: text.Lenient}
+	if text.Mode != "" {
+		if o.Mode, err = riffle.ParseMode(text.Mode); err != nil {
+			f := kindRequest.caused(err)
+			f.Part = "text.mode"
+			return nil, nil, f
+		}
+	}
+	if len(o.Fields) == 0 {
+		if o.Fields, err = ix.textFields(); err != nil {
+			return nil, nil, err
+		}
+	}
+	o.Note = func(e *riffle.ParseError) {
+		notes = append(notes, client.Note{Offset: e.Offset, Reason: e.Reason, Hint: e.Hint})
+	}
+	q, err = riffle.ParseQuery(text.Text, o)
+	return q, notes, err
+}
+
+// textFields returns the fields of texts that documents have and that can be searched, by name.
+func (ix *index) textFields() ([]string, error) {
+	st, err := ix.engine.Stats()
+	if err != nil {
+		return nil, err
+	}
+	var fields []string
+	schema := ix.engine.Schema()
+	for _, f := range st.Fields {
+		if t, ok := schema.Fields[f.Name]; ok && t.Type == riffle.FieldText && !t.NoIndex {
+			fields = append(fields, f.Name)
+		}
+	}
+	return fields, nil
+}
+
+// searchOptions returns the options of a request.
+func searchOptions(req *client.SearchRequest) (*riffle.SearchOptions, error) {
+	o := &riffle.SearchOptions{
+		K: req.K, From: req.From, After: req.After, Sort: req.Sort, Collapse: req.Collapse, ExactTotal: req.ExactTotal, NoHits: req.NoHits,
+		Load: req.Load, Versions: req.Versions, Aggregations: req.Aggregations, Selections: req.Selections, Partial: req.Partial,
+		Alpha: req.Alpha, Now: req.Now, Deadline: time.Duration(req.Deadline), FailLate: req.FailLate,
+	}
+	if h := req.Highlight; h != nil {
+		o.Highlight = &riffle.HighlightOptions{Fields: h.Fields, Fragments: h.Fragments, Size: h.Size, BySize: h.BySize, InOrder: h.InOrder, Lead: h.Lead}
+	}
+	if sim := req.Similarity; sim != nil {
+		o.Similarity = &riffle.BM25{K1: orZero(sim.K1), B: orZero(sim.B)}
+	}
+	switch req.Processor {
+	case "", "auto":
+	case "cpu":
+		o.Processor = riffle.ProcessorCPU
+	case "gpu":
+		o.Processor = riffle.ProcessorGPU
+	default:
+		f := kindRequest.fault(`must be "auto", "cpu" or "gpu", not %q`, req.Processor)
+		f.Part = "processor"
+		return nil, f
+	}
+	return o, nil
+}
+
+// orZero returns a parameter of BM25 as options have it: 0 for the default, riffle.BM25Zero for 0.
+func orZero(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	if *p == 0 {
+		return riffle.BM25Zero
+	}
+	return *p
+}
+
+// answerOf returns the answer to a request.
+func answerOf(res *riffle.Result, req *client.SearchRequest) *client.SearchAnswer {
+	a := &client.SearchAnswer{
+		Hits: make([]client.Hit, len(res.Hits)), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
+		Aggregations: res.Aggregations, Work: client.Work(res.Work), Executor: res.Executor, Took: float64(res.Duration) / 1e6,
+	}
+	for i := range res.Hits {
+		h := &res.Hits[i]
+		hit := client.Hit{
+			ID: client.ID(h.ID), Score: h.Score, Sort: h.Sort, Group: h.Group, GroupSize: h.GroupSize, Version: h.Version, Fields: h.Fields, Cursor: h.Cursor,
+		}
+		if len(h.Fragments) > 0 {
+			hit.Fragments = make(map[string][]client.Fragment, len(h.Fragments))
+		}
+		for field, list := range h.Fragments {
+			hit.Fragments[field] = fragmentsOf(list, req.Highlight.HTML)
+		}
+		a.Hits[i] = hit
+	}
+	return a
+}
+
+func fragmentsOf(list []riffle.Fragment, html bool) []client.Fragment {
+	all := make([]client.Fragment, len(list))
+	for i, f := range list {
+		all[i] = client.Fragment{Value: f.Value, Start: f.Start, End: f.End, Text: f.Text, Before: f.Before, After: f.After, Score: f.Score, Matches: [][2]int{}}
+		for _, m := range f.Matches {
+			all[i].Matches = append(all[i].Matches, [2]int{m.Start, m.End})
+		}
+		if html {
+			all[i].HTML = f.HTML()
+		}
+	}
+	return all
+}

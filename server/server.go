@@ -1,0 +1,235 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle"
+)
+
+// A Server answers HTTP requests about indexes. It is safe for concurrent use.
+type Server struct {
+	opts    *Options
+	mux     *http.ServeMux
+	gates   [queues]*gate // nil for noQueue
+	host    host
+	stopped context.CancelFunc
+	stop    context.Context // ends when the server is told to stop
+	active  sync.WaitGroup  // requests under way
+	mu      sync.Mutex      // guards the change from active to stopped
+}
+
+// A queue is a limit of concurrency that a request takes part in.
+type queue uint8
+
+const (
+	noQueue queue = iota
+	searchQueue
+	writeQueue
+	queues
+)
+
+// New returns a Server with the indexes in Options.Dir, if that is set. Close it at the end.
+func New(o *Options) (*Server, error) {
+	opts, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, mux: http.NewServeMux()}
+	s.stop, s.stopped = context.WithCancel(context.Background())
+	s.gates[searchQueue] = newGate(opts.Searches, opts.Queue)
+	s.gates[writeQueue] = newGate(opts.Writes, opts.Queue)
+	for i := range routes {
+		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(&routes[i], w, r) })
+	}
+	if err := s.host.open(opts); err != nil {
+		return nil, errors.Join(err, s.host.close())
+	}
+	return s, nil
+}
+
+// Mount serves an open index under a name of 1 to 64 small letters, digits, dots, hyphens and underscores, the
+// first of them a letter or a digit. The caller closes the engine, after the Server.
+func (s *Server) Mount(name string, e *riffle.Engine) error {
+	return s.host.add(&index{name: name, engine: e})
+}
+
+// Close refuses new requests, waits until those under way have been answered, or until ctx ends, and then
+// closes the indexes that the Server has opened. Nothing that has been acknowledged is lost.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopped()
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.active.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return s.host.close()
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("server: requests are still under way: %w", context.Cause(ctx)), s.host.close())
+	}
+}
+
+// begin counts a request among those under way, unless the server is stopping.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop.Err() != nil {
+		return false
+	}
+	s.active.Add(1)
+	return true
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	handler, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	var lost discarded
+	handler.ServeHTTP(&lost, r)
+	p := kindNotFound.fault("%s", r.URL.Path)
+	if lost.status == http.StatusMethodNotAllowed {
+		h.Set("Allow", lost.header.Get("Allow"))
+		p = kindMethod.fault("%s is not among %s", r.Method, lost.header.Get("Allow"))
+	}
+	writeProblem(w, p)
+}
+
+// A discarded is an answer of which only the status and the header count.
+type discarded struct {
+	header http.Header
+	status int
+}
+
+func (d *discarded) Header() http.Header {
+	if d.header == nil {
+		d.header = make(http.Header)
+	}
+	return d.header
+}
+func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discarded) WriteHeader(status int)      { d.status = status }
+
+// serve answers a request for a route: it checks the key, waits for a turn, and turns an error into a problem.
+func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+	var number [8]byte
+	rand.Read(number[:])
+	id := hex.EncodeToString(number[:])
+	w.Header().Set("Riffle-Request", id)
+	out := &answer{ResponseWriter: w}
+	start := time.Now()
+	err := s.answer(rt, out, r)
+	if err == nil {
+		return
+	}
+	if errors.Is(context.Cause(r.Context()), context.Canceled) {
+		panic(http.ErrAbortHandler) // the client has gone
+	}
+	p := *faultOf(err)
+	p.Instance = id
+	if p.Status == http.StatusInternalServerError {
+		s.opts.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("request", id),
+			slog.String("route", rt.pattern), slog.Duration("took", time.Since(start)), slog.Any("error", err))
+	}
+	if out.began {
+		panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+	}
+	writeProblem(w, &p)
+}
+
+func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
+	if !s.begin() {
+		return kindStopping.fault("")
+	}
+	defer s.active.Done()
+	defer func() {
+		if fault := recover(); fault != nil {
+			if fault == http.ErrAbortHandler {
+				panic(fault)
+			}
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	if _, err := s.authorize(r, rt.role); err != nil {
+		return err
+	}
+	timeout, err := s.timeout(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	// A client that sends or reads slowly holds a place in a queue no longer than its request may take.
+	conn, due := http.NewResponseController(w), time.Now().Add(timeout)
+	conn.SetReadDeadline(due)
+	conn.SetWriteDeadline(due)
+	r = r.WithContext(ctx)
+	if g := s.gates[rt.queue]; g != nil {
+		leave, err := g.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return rt.handle(s, w, r)
+}
+
+// timeout returns how long a request may take.
+func (s *Server) timeout(r *http.Request) (time.Duration, error) {
+	text := r.URL.Query().Get("timeout")
+	if text == "" {
+		return s.opts.Timeout, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > s.opts.MaxTimeout {
+		p := kindRequest.fault("timeout must be a duration such as 500ms, of at most %v, not %q", s.opts.MaxTimeout, text)
+		p.Part = "timeout"
+		return 0, p
+	}
+	return d, nil
+}
+
+// An answer knows whether it has begun.
+type answer struct {
+	http.ResponseWriter
+	began bool
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.began = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.began = true
+	return a.ResponseWriter.Write(b)
+}
+
+// ReadFrom lets net/http copy files without a buffer of ours.
+func (a *answer) ReadFrom(r io.Reader) (int64, error) {
+	a.began = true
+	return io.Copy(a.ResponseWriter, r)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
