@@ -16,7 +16,8 @@ type Problem struct {
 	ID     *ID    `json:"id,omitempty"`     // of the document
 	Field  string `json:"field,omitempty"`  // of the document
 	Offset *int   `json:"offset,omitempty"` // bytes before the fault, in the text of a query or in the body
-	Line   int    `json:"line,omitempty"`   // of a body of NDJSON, from 1
+	Line   int    `json:"line,omitempty"`   // of a body of NDJSON, from 1: the first that has not been carried out
+	Token  string `json:"token,omitempty"`  // with which a change by query that did not end goes on: ByQueryRequest.Resume
 }
 
 // Error returns the title and the detail.

@@ -192,18 +192,12 @@ type CountRequest struct {
 
 // UnmarshalJSON reads a request. Unknown members are errors.
 func (c *CountRequest) UnmarshalJSON(data []byte) error {
-	var raw struct {
+	type plain CountRequest
+	raw := struct {
+		*plain
 		Query json.RawMessage `json:"query"`
-		Text  *Text           `json:"text"`
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	err := d.Decode(&raw)
-	if err == nil && raw.Query != nil {
-		c.Query, err = riffle.UnmarshalQuery(raw.Query)
-	}
-	c.Text = raw.Text
-	return err
+	}{plain: (*plain)(c)}
+	return withQuery(data, &raw, &raw.Query, &c.Query)
 }
 
 // A CountAnswer is the answer to a CountRequest.

@@ -150,11 +150,14 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postDocuments puts the document of the body under a new id, or applies the array of changes of the body as one
-// batch: all of them take effect, or none.
+// batch: all of them take effect, or none. Of a body of NDJSON each line is a change for itself.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	ix, err := s.host.find(r)
 	if err != nil {
 		return err
+	}
+	if t, err := mediaType(r); err == nil && (t == "application/x-ndjson" || t == "application/jsonl") {
+		return s.postBulk(ix, w, r)
 	}
 	data, err := s.readBody(w, r)
 	if err != nil {

@@ -29,6 +29,10 @@ type Options struct {
 	// requests of each kind at most; the default is 64 for each that is computed.
 	Searches, Writes, Queue int
 
+	// Copies is how many exports and checkpoints are sent at a time. The default is 4. They take as long as the
+	// client reads.
+	Copies int
+
 	// MaxBody is the largest body of a request, in bytes, as sent and after decompression, except for
 	// NDJSON, which has MaxBulk, and whose lines have MaxBody. The defaults are 8 MiB and 256 MiB.
 	MaxBody, MaxBulk int64
@@ -69,6 +73,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	}{
 		{"Searches", &c.Searches, 2 * cores},
 		{"Writes", &c.Writes, cores},
+		{"Copies", &c.Copies, 4},
 		{"Queue", &c.Queue, 64 * max(2*cores, c.Searches)},
 	} {
 		if *f.value < 0 {

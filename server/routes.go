@@ -23,11 +23,23 @@ var routes = []route{
 	{"PUT /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).putDocument},
 	{"PATCH /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).updateDocument},
 	{"DELETE /v1/indexes/{index}/documents/{id}", RoleWrite, writeQueue, (*Server).deleteDocument},
+	{"GET /v1/indexes/{index}/documents", RoleRead, copyQueue, (*Server).export},
 	{"POST /v1/indexes/{index}/documents", RoleWrite, writeQueue, (*Server).postDocuments},
+	{"POST /v1/indexes/{index}/documents/delete", RoleWrite, writeQueue, (*Server).deleteByQuery},
+	{"POST /v1/indexes/{index}/documents/update", RoleWrite, writeQueue, (*Server).updateByQuery},
 
 	{"POST /v1/indexes/{index}/search", RoleRead, searchQueue, (*Server).search},
 	{"GET /v1/indexes/{index}/search", RoleRead, searchQueue, (*Server).searchText},
 	{"POST /v1/indexes/{index}/count", RoleRead, searchQueue, (*Server).count},
+	{"POST /v1/indexes/{index}/explain", RoleRead, searchQueue, (*Server).explain},
+	{"GET /v1/indexes/{index}/suggest", RoleRead, searchQueue, (*Server).suggest},
+	{"GET /v1/indexes/{index}/terms", RoleRead, searchQueue, (*Server).terms},
+	{"POST /v1/indexes/{index}/analyze", RoleRead, searchQueue, (*Server).analyze},
+
+	{"GET /v1/indexes/{index}/schema", RoleRead, noQueue, (*Server).schema},
+	{"GET /v1/indexes/{index}/stats", RoleRead, noQueue, (*Server).stats},
+	{"POST /v1/indexes/{index}/compact", RoleAdmin, writeQueue, (*Server).compact},
+	{"GET /v1/indexes/{index}/checkpoint", RoleAdmin, copyQueue, (*Server).checkpoint},
 }
 
 // health says that the process runs.

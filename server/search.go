@@ -159,9 +159,8 @@ func (ix *index) textFields() ([]string, error) {
 		return nil, err
 	}
 	var fields []string
-	schema := ix.engine.Schema()
 	for _, f := range st.Fields {
-		if t, ok := schema.Fields[f.Name]; ok && t.Type == riffle.FieldText && !t.NoIndex {
+		if f.Norms { // of texts alone
 			fields = append(fields, f.Name)
 		}
 	}

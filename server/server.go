@@ -35,6 +35,7 @@ const (
 	noQueue queue = iota
 	searchQueue
 	writeQueue
+	copyQueue
 	queues
 )
 
@@ -48,6 +49,7 @@ func New(o *Options) (*Server, error) {
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.gates[searchQueue] = newGate(opts.Searches, opts.Queue)
 	s.gates[writeQueue] = newGate(opts.Writes, opts.Queue)
+	s.gates[copyQueue] = newGate(opts.Copies, opts.Queue)
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(&routes[i], w, r) })
 	}
