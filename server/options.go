@@ -20,6 +20,11 @@ type Options struct {
 	// nobody else can connect.
 	Keys *Keys
 
+	// Hosts are names by which clients reach a Server without keys, besides localhost and addresses. Requests for
+	// other hosts are refused: a page of anybody's could otherwise have its own name resolve to this machine, and
+	// read the answers ("DNS rebinding").
+	Hosts []string
+
 	// Timeout is how long a request may take, and MaxTimeout what a client may ask for with the parameter
 	// timeout. The defaults are 30 s and 5 min.
 	Timeout, MaxTimeout time.Duration

@@ -36,6 +36,7 @@ var (
 	kindDocument    = kind{"document", "A document cannot be indexed", http.StatusBadRequest}
 	kindKey         = kind{"key", "The request needs a valid API key", http.StatusUnauthorized}
 	kindRole        = kind{"role", "The API key does not allow this", http.StatusForbidden}
+	kindOrigin      = kind{"origin", "The request comes from another site", http.StatusForbidden}
 	kindReadOnly    = kind{"read-only", "The index is open for reading only", http.StatusForbidden}
 	kindNotFound    = kind{"not-found", "There is nothing at this path", http.StatusNotFound}
 	kindNoIndex     = kind{"no-index", "There is no such index", http.StatusNotFound}
@@ -52,7 +53,7 @@ var (
 	kindInternal    = kind{"internal", "The server has failed", http.StatusInternalServerError}
 )
 
-var kinds = []kind{kindRequest, kindQuery, kindDocument, kindKey, kindRole, kindReadOnly, kindNotFound, kindNoIndex, kindNoDocument,
+var kinds = []kind{kindRequest, kindQuery, kindDocument, kindKey, kindRole, kindOrigin, kindReadOnly, kindNotFound, kindNoIndex, kindNoDocument,
 	kindMethod, kindExists, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindTimeout, kindInternal}
 
 // urn returns the type of problems of the kind.

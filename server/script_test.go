@@ -65,7 +65,11 @@ func readRequest(t testing.TB, text string) *http.Request {
 		header, rest = append(header, [2]string{m[1], m[2]}), after
 	}
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(rest))
+	r.Host = "localhost"
 	for _, h := range header {
+		if h[0] == "Host" {
+			r.Host = h[1]
+		}
 		r.Header.Set(h[0], h[1])
 	}
 	return r

@@ -21,6 +21,7 @@ type Server struct {
 	opts    *Options
 	mux     *http.ServeMux
 	gates   [queues]*gate // nil for noQueue
+	origins http.CrossOriginProtection
 	host    host
 	stopped context.CancelFunc
 	stop    context.Context // ends when the server is told to stop
@@ -102,6 +103,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if err := s.sameSite(r); err != nil {
+		writeProblem(w, faultOf(err))
+		return
+	}
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
 		s.mux.ServeHTTP(w, r)
