@@ -15,6 +15,9 @@ var routes = []route{
 	{"GET /healthz", RoleNone, noQueue, (*Server).health},
 	{"GET /readyz", RoleNone, noQueue, (*Server).ready},
 
+	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
+	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
+
 	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},
 	{"PUT /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).createIndex},
 	{"DELETE /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).dropIndex},

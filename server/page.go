@@ -1,0 +1,393 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
+)
+
+// The page is made by templates, so that it works without JavaScript. With it, page.js asks for the part of a page
+// that changes, as the user types. So there is one rendering of everything.
+//
+//go:embed page
+var pageFiles embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped}).ParseFS(pageFiles, "page/*.html"))
+
+const (
+	pageHits    = 10 // of a page
+	pageFacets  = 6  // fields with facets at most
+	facetValues = 8
+)
+
+// A frame is what every page shows: its view, the indexes, and the one that is chosen.
+type frame struct {
+	View    string // "search", "inside" or "watch"
+	Index   string
+	Indexes []string
+	Data    any
+}
+
+// frameOf returns the frame of a request and the index that it names by the parameter index, or the first one.
+func (s *Server) frameOf(view string, r *http.Request) (*frame, *index, error) {
+	f := &frame{View: view, Index: r.FormValue("index")}
+	all := s.host.all()
+	for _, ix := range all {
+		f.Indexes = append(f.Indexes, ix.name)
+	}
+	if f.Index == "" && len(all) > 0 {
+		f.Index = all[0].name
+	}
+	i := slices.Index(f.Indexes, f.Index)
+	if i < 0 && f.Index != "" {
+		return nil, nil, kindNoIndex.fault("%q", f.Index)
+	}
+	if i < 0 {
+		return f, nil, nil
+	}
+	return f, all[i], nil
+}
+
+// render answers with a page, or with a part of it if the parameter part asks for that.
+func render(w http.ResponseWriter, r *http.Request, f *frame) error {
+	name, data := "page.html", any(f)
+	if r.FormValue("part") == "results" {
+		name, data = "results", f.Data
+	}
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	w.Write(b.Bytes())
+	return nil
+}
+
+// asset answers with a file of the page.
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("file")
+	if strings.HasSuffix(name, ".html") {
+		return kindNotFound.fault("%s", r.URL.Path)
+	}
+	data, err := pageFiles.ReadFile("page/" + name)
+	if err != nil {
+		return kindNotFound.fault("%s", r.URL.Path)
+	}
+	types := map[string]string{"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+	w.Header().Set("Content-Type", types[name[strings.LastIndexByte(name, '.')+1:]])
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Write(data)
+	return nil
+}
+
+// searchPage is what the view of searches shows.
+type searchPage struct {
+	Index   string
+	Query   string
+	Sort    string
+	Fault   *textFault
+	Answer  *client.SearchAnswer
+	Hits    []pageHit
+	Facets  []facet
+	Chosen  []choice // values of facets that have been chosen
+	First   int      // number of the first hit, from 1
+	Last    int
+	Before  string // address of the page before; empty on the first one
+	After   string
+	Request requestForms
+}
+
+// A textFault is an error in the text of a query, cut where it is.
+type textFault struct {
+	Before, At, After string
+	Reason            string
+}
+
+// A pageHit is a hit as the page shows it.
+type pageHit struct {
+	Number    int
+	ID        string
+	Title     string
+	Score     float64
+	Fragments []pageFragment
+	Fields    []pageField
+	Why       string // address of its explanation
+}
+
+type pageFragment struct {
+	Field string
+	HTML  template.HTML
+}
+
+type pageField struct{ Name, Value string }
+
+// A facet is a field whose values can be chosen, with the number of hits of each.
+type facet struct {
+	Field  string
+	Values []facetValue
+	Other  int // hits of other values
+}
+
+type facetValue struct {
+	Value  string
+	Count  int
+	Chosen bool
+	Toggle string // address that adds or removes it
+}
+
+type choice struct{ Field, Value, Remove string }
+
+// facetParam begins the parameters that choose values of facets: f.color=red.
+const facetParam = "f."
+
+// searchView is the page of searches.
+func (s *Server) searchView(w http.ResponseWriter, r *http.Request) error {
+	f, ix, err := s.frameOf("search", r)
+	if err != nil {
+		return err
+	}
+	if ix == nil {
+		f.Data = &searchPage{}
+		return render(w, r, f)
+	}
+	p, err := ix.searchPage(r)
+	if err != nil {
+		return err
+	}
+	f.Data = p
+	return render(w, r, f)
+}
+
+// searchPage carries out the search of a page.
+func (ix *index) searchPage(r *http.Request) (*searchPage, error) {
+	params := r.URL.Query()
+	params.Del("part")
+	p := &searchPage{Index: ix.name, Query: params.Get("q"), Sort: params.Get("sort")}
+	from, err := strconv.Atoi(cmp.Or(params.Get("from"), "0"))
+	if err != nil || from < 0 {
+		f := kindRequest.fault("must be the number of hits to skip, not %q", params.Get("from"))
+		f.Part = "from"
+		return nil, f
+	}
+	shown, err := ix.shownFields()
+	if err != nil {
+		return nil, err
+	}
+	req := &client.SearchRequest{
+		Text: &client.Text{Text: p.Query}, K: pageHits, From: from, ExactTotal: true, Load: []string{"*"},
+		Highlight: &client.Highlight{HTML: true, Fragments: 2}, Selections: map[string]riffle.Query{}, Aggregations: map[string]riffle.Aggregation{},
+	}
+	if p.Query == "" {
+		req.Highlight = nil
+	}
+	if p.Sort != "" {
+		if req.Sort, err = riffle.ParseSort(p.Sort); err != nil {
+			return nil, err
+		}
+	}
+	for _, field := range shown {
+		req.Aggregations[field] = riffle.TermsAggregation{Field: field, Size: facetValues}
+		if values := params[facetParam+field]; len(values) > 0 {
+			q := riffle.Bool{}
+			for _, v := range values {
+				q.Should = append(q.Should, riffle.Term{Field: field, Value: v})
+				p.Chosen = append(p.Chosen, choice{field, v, toggled(params, field, v)})
+			}
+			req.Selections[field] = q
+		}
+	}
+	p.Request = formsOf(ix.name, req)
+	q, _, err := ix.query(nil, req.Text)
+	var parse *riffle.ParseError
+	if errors.As(err, &parse) {
+		p.Fault = faultAt(p.Query, parse)
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := searchOptions(req)
+	if err != nil {
+		return nil, err
+	}
+	res, err := ix.engine.Search(r.Context(), q, o)
+	if err != nil {
+		return nil, err
+	}
+	p.Answer = answerOf(res, req)
+	p.First, p.Last = from+1, from+len(res.Hits)
+	for i := range p.Answer.Hits {
+		p.Hits = append(p.Hits, ix.pageHit(&p.Answer.Hits[i], from+i+1, params))
+	}
+	for _, field := range shown {
+		if f := facetOf(field, res.Aggregations[field], params); len(f.Values) > 1 || len(f.Values) == 1 && f.Values[0].Chosen {
+			p.Facets = append(p.Facets, f)
+		}
+	}
+	if from > 0 {
+		p.Before = address(params, "from", strconv.Itoa(max(0, from-pageHits)))
+	}
+	if p.Last < p.Answer.Total && p.Last+pageHits <= riffle.MaxK {
+		p.After = address(params, "from", strconv.Itoa(from+pageHits))
+	}
+	return p, nil
+}
+
+// shownFields returns the fields that facets are made of: keywords with a column, the first ones by name.
+func (ix *index) shownFields() ([]string, error) {
+	var fields []string
+	for name, f := range ix.engine.Schema().Fields {
+		if f.Type == riffle.FieldKeyword && f.Column != riffle.ColumnNone && !f.NoIndex {
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	return fields[:min(len(fields), pageFacets)], nil
+}
+
+// pageHit returns a hit as the page shows it: a title, fragments, and other stored fields that are short.
+func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
+	to := pageHit{Number: number, ID: string(h.ID), Title: string(h.ID), Score: h.Score}
+	to.Why = "/why?" + url.Values{"index": {ix.name}, "q": {params.Get("q")}, "id": {to.ID}}.Encode()
+	titled := ""
+	for _, name := range []string{"title", "name", "subject", "headline"} {
+		if text, ok := h.Fields[name].(string); ok && text != "" {
+			to.Title, titled = text, name
+			break
+		}
+	}
+	for _, field := range sortedKeys(h.Fragments) {
+		for _, f := range h.Fragments[field] {
+			if field == titled && f.Text == to.Title {
+				continue
+			}
+			to.Fragments = append(to.Fragments, pageFragment{field, template.HTML(f.HTML)}) // escaped by riffle.Fragment.HTML
+		}
+	}
+	for _, name := range sortedKeys(h.Fields) {
+		text := plainText(h.Fields[name])
+		if name == titled || len(text) > 200 && len(to.Fragments) > 0 {
+			continue
+		}
+		if len(text) > 200 {
+			text = strings.ToValidUTF8(text[:200], "") + "…"
+		}
+		if len(h.Fragments[name]) == 0 && len(to.Fields) < 8 {
+			to.Fields = append(to.Fields, pageField{name, text})
+		}
+	}
+	return to
+}
+
+// plainText returns a stored value as people read it.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = plainText(v[i])
+		}
+		return strings.Join(parts, ", ")
+	case riffle.Point:
+		return fmt.Sprintf("%.5f, %.5f", v.Lat, v.Lon)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(data), `"`)
+}
+
+// facetOf returns the values of a field that hits have, the chosen ones first.
+func facetOf(field string, res riffle.AggregationResult, params url.Values) facet {
+	f := facet{Field: field, Other: res.Other}
+	for _, v := range params[facetParam+field] {
+		f.Values = append(f.Values, facetValue{Value: v, Chosen: true, Toggle: toggled(params, field, v)})
+	}
+	for _, b := range res.Buckets {
+		value := fmt.Sprint(b.Key)
+		i := slices.IndexFunc(f.Values, func(v facetValue) bool { return v.Value == value })
+		if i < 0 {
+			i = len(f.Values)
+			f.Values = append(f.Values, facetValue{Value: value, Toggle: toggled(params, field, value)})
+		}
+		f.Values[i].Count = b.Count
+	}
+	return f
+}
+
+// toggled returns the address of the page with a value of a facet chosen that is not, or the other way round.
+func toggled(params url.Values, field, value string) string {
+	to := url.Values{}
+	for name, values := range params {
+		to[name] = slices.Clone(values)
+	}
+	name := facetParam + field
+	if i := slices.Index(to[name], value); i >= 0 {
+		to[name] = slices.Delete(to[name], i, i+1)
+	} else {
+		to[name] = append(to[name], value)
+	}
+	to.Del("from")
+	return "/?" + to.Encode()
+}
+
+// address returns the address of the page with another value of a parameter.
+func address(params url.Values, name, value string) string {
+	to := url.Values{}
+	for n, values := range params {
+		to[n] = values
+	}
+	to.Set(name, value)
+	return "/?" + to.Encode()
+}
+
+// faultAt cuts a text where an error is.
+func faultAt(text string, e *riffle.ParseError) *textFault {
+	at := min(e.Offset, len(text))
+	end := at
+	for end < len(text) && (end == at || text[end]&0xC0 == 0x80) {
+		end++
+	}
+	f := &textFault{Before: text[:at], At: text[at:end], After: text[end:], Reason: e.Reason}
+	if e.Hint != "" {
+		f.Reason += "; " + e.Hint
+	}
+	return f
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// grouped returns a whole number with its thousands apart, by thin spaces.
+func grouped(n any) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
+}

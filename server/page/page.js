@@ -1,0 +1,167 @@
+// Searches as the user types, and completes words. Everything else works without it.
+"use strict";
+
+const form = document.getElementById("search");
+const box = document.getElementById("q");
+const results = document.getElementById("results");
+const list = document.getElementById("completions");
+const index = document.body.dataset.index;
+
+let searching = new AbortController();
+let completing = new AbortController();
+
+// show replaces the results by those of an address.
+async function show(address, push) {
+  searching.abort();
+  searching = new AbortController();
+  const url = new URL(address, location.href);
+  history[push ? "pushState" : "replaceState"](null, "", url);
+  url.searchParams.set("part", "results");
+  try {
+    const answer = await fetch(url, { signal: searching.signal });
+    const text = await answer.text();
+    if (answer.ok) results.innerHTML = text;
+    else results.textContent = JSON.parse(text).detail;
+  } catch (e) {
+    if (e.name !== "AbortError") results.textContent = "The server does not answer.";
+  }
+}
+
+// typed returns the address of the search for what is in the form.
+function typed() {
+  return "/?" + new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+}
+
+// word returns the word before the cursor, with its field if one is named, and where it begins.
+function word() {
+  const end = box.selectionStart;
+  const before = box.value.slice(0, end);
+  const m = /(?:([\p{L}\p{N}_.]+):)?([\p{L}\p{N}_]*)$/u.exec(before);
+  return { field: m[1], text: m[2], start: end - m[2].length, end };
+}
+
+let fields; // names of the fields of text
+
+async function complete() {
+  completing.abort();
+  completing = new AbortController();
+  const w = word();
+  if (w.text.length < 2) return hide();
+  const base = `/v1/indexes/${encodeURIComponent(index)}`;
+  try {
+    if (!fields) {
+      const stats = await (await fetch(`${base}/stats`, { signal: completing.signal })).json();
+      fields = stats.fields.filter((f) => f.norms).map((f) => f.name);
+    }
+    let options = [];
+    if (!w.field) options = fields.filter((f) => f.startsWith(w.text) && f !== w.text).map((f) => ({ text: f + ":", note: "field" }));
+    for (const field of w.field ? [w.field] : fields.slice(0, 3)) {
+      const query = new URLSearchParams({ field, q: w.text, limit: 6 });
+      const answer = await fetch(`${base}/suggest?${query}`, { signal: completing.signal });
+      if (!answer.ok) continue;
+      for (const s of (await answer.json()).suggestions) {
+        if (s.term !== w.text && !options.some((o) => o.text === s.term)) options.push({ text: s.term, note: s.documents.toLocaleString() });
+      }
+    }
+    offer(options.slice(0, 8));
+  } catch (e) {
+    if (e.name !== "AbortError") hide();
+  }
+}
+
+function hide() {
+  list.hidden = true;
+  list.replaceChildren();
+  box.setAttribute("aria-expanded", "false");
+  box.removeAttribute("aria-activedescendant");
+}
+
+function offer(options) {
+  if (!options.length) return hide();
+  list.replaceChildren(...options.map((o, i) => {
+    const item = document.createElement("li");
+    item.id = `completion-${i}`;
+    item.role = "option";
+    item.dataset.text = o.text;
+    const note = document.createElement("span");
+    note.className = "faint";
+    note.textContent = o.note;
+    item.append(o.text, note);
+    return item;
+  }));
+  list.hidden = false;
+  box.setAttribute("aria-expanded", "true");
+}
+
+function take(item) {
+  const w = word();
+  const text = item.dataset.text;
+  box.setRangeText(text + (text.endsWith(":") ? "" : " "), w.start, w.end, "end");
+  hide();
+  box.focus();
+  show(typed());
+}
+
+function move(step) {
+  const items = [...list.children];
+  const at = items.findIndex((i) => i.ariaSelected === "true");
+  const to = items[(at + step + items.length + (at < 0 && step < 0 ? 1 : 0)) % items.length];
+  for (const i of items) i.ariaSelected = String(i === to);
+  box.setAttribute("aria-activedescendant", to.id);
+}
+
+if (form) {
+  box.role = "combobox";
+  box.setAttribute("aria-controls", "completions");
+  box.setAttribute("aria-autocomplete", "list");
+  box.setAttribute("aria-expanded", "false");
+  box.addEventListener("input", () => {
+    show(typed());
+    complete();
+  });
+  box.addEventListener("keydown", (e) => {
+    if (list.hidden) return;
+    const chosen = list.querySelector('[aria-selected="true"]');
+    if (e.key === "ArrowDown" || e.key === "ArrowUp") move(e.key === "ArrowDown" ? 1 : -1);
+    else if (e.key === "Escape") hide();
+    else if ((e.key === "Enter" || e.key === "Tab") && chosen) take(chosen);
+    else return;
+    e.preventDefault();
+  });
+  box.addEventListener("blur", () => setTimeout(hide, 150));
+  list.addEventListener("mousedown", (e) => {
+    e.preventDefault();
+    take(e.target.closest("li"));
+  });
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    hide();
+    show(typed(), true);
+  });
+  results.addEventListener("click", async (e) => {
+    const link = e.target.closest("a");
+    if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    e.preventDefault();
+    if ("why" in link.dataset) return why(link);
+    await show(link.href, true);
+    scrollTo(0, 0);
+  });
+  addEventListener("popstate", () => location.reload());
+}
+
+// why shows the explanation of a hit below it, or takes it away again.
+async function why(link) {
+  const hit = link.closest("li");
+  const open = hit.querySelector(".why");
+  if (open) return open.remove();
+  const answer = await fetch(link.href + "&part=why");
+  const part = document.createElement("div");
+  part.className = "why";
+  part.innerHTML = await answer.text();
+  hit.append(part);
+}
+
+for (const select of document.querySelectorAll("header select")) {
+  select.form.querySelector("button").hidden = true;
+  select.addEventListener("change", () => select.form.submit());
+}
