@@ -110,7 +110,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, err
 	}
 	if t != "application/json" && !strings.HasSuffix(t, "+json") {
-		return nil, kindContentType.fault("%s; application/json is read", t)
+		return nil, kindContentType.fault("%s is not read here; send Content-Type: application/json", t)
 	}
 	b, err := body(w, r, s.opts.MaxBody)
 	if err != nil {
