@@ -26,9 +26,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 		return fmt.Errorf("writing an answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(b.Bytes()) // if the client has gone, there is nobody to tell
-	return nil
+	return w.(*answer).whole(status, b.Bytes())
 }
 
 // mediaType returns the media type of a body, which is JSON if the request does not say.

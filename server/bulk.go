@@ -231,8 +231,8 @@ func (b *bulk) firstOpen() int {
 // answer writes the result of each line.
 func (b *bulk) answer(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := bufio.NewWriterSize(w, 32<<10)
-	enc := json.NewEncoder(out)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	var sum client.BulkSummary
 	for i, status := range b.statuses {
 		if status == 0 {
@@ -250,5 +250,5 @@ func (b *bulk) answer(w http.ResponseWriter) error {
 	if err := enc.Encode(sum); err != nil {
 		return err
 	}
-	return out.Flush()
+	return w.(*answer).whole(http.StatusOK, out.Bytes())
 }

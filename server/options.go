@@ -38,6 +38,10 @@ type Options struct {
 	// client reads.
 	Copies int
 
+	// AnswerBytes bounds the memory of answers that clients have not read yet; the default is 256 MiB. Exports and
+	// checkpoints are sent in parts and take next to none.
+	AnswerBytes int64
+
 	// MaxBody is the largest body of a request, in bytes, as sent and after decompression, except for
 	// NDJSON, which has MaxBulk, and whose lines have MaxBody. The defaults are 8 MiB and 256 MiB.
 	MaxBody, MaxBulk int64
@@ -61,6 +65,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	}{
 		{"Timeout", (*int64)(&c.Timeout), int64(30 * time.Second)},
 		{"MaxTimeout", (*int64)(&c.MaxTimeout), int64(5 * time.Minute)},
+		{"AnswerBytes", &c.AnswerBytes, 256 << 20},
 		{"MaxBody", &c.MaxBody, 8 << 20},
 		{"MaxBulk", &c.MaxBulk, 256 << 20},
 	} {

@@ -34,7 +34,7 @@ const (
 
 // A frame is what every page shows: its view, the indexes, and the one that is chosen.
 type frame struct {
-	View    string // "search", "inside" or "watch"
+	View    string // "search", "why", "inside" or "watch"
 	Index   string
 	Indexes []string
 	Data    any
@@ -63,8 +63,12 @@ func (s *Server) frameOf(view string, r *http.Request) (*frame, *index, error) {
 // render answers with a page, or with a part of it if the parameter part asks for that.
 func render(w http.ResponseWriter, r *http.Request, f *frame) error {
 	name, data := "page.html", any(f)
-	if r.FormValue("part") == "results" {
-		name, data = "results", f.Data
+	if part := r.FormValue("part"); part != "" {
+		if name, data = part, f.Data; part != "results" && part != f.View {
+			p := kindRequest.fault("this page has no part %q", part)
+			p.Part = "part"
+			return p
+		}
 	}
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
@@ -74,8 +78,7 @@ func render(w http.ResponseWriter, r *http.Request, f *frame) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	w.Write(b.Bytes())
-	return nil
+	return w.(*answer).whole(http.StatusOK, b.Bytes())
 }
 
 // asset answers with a file of the page.

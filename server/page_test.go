@@ -43,6 +43,8 @@ func TestPage(t *testing.T) {
 		{"/?q=ishmael", []string{"1 to 1 of 1", "<mark>Ishmael</mark> &lt;script&gt;", "riffle.ParseQuery(&#34;ishmael&#34;"}, []string{"Jungle"}},
 		{"/?f.place=jungle", []string{"1 to 1 of 1", "The Jungle Book", `aria-current="true">jungle`, "sea &amp; shore"}, []string{"Moby"}},
 		{"/?q=title:(whale", []string{`title:<mark>(</mark>whale`, "the group has no end"}, []string{" of 2"}},
+		{"/why?id=moby&q=ishmael+dick", []string{"text:ishmael = weight", "title:dick = weight", `<rect class="part2"`, "<!doctype html>"}, nil},
+		{"/why?id=moby&q=ishmael&part=why", []string{"text:ishmael = weight"}, []string{"<!doctype html>"}},
 		{"/?part=results", []string{"1 to 2 of 2"}, []string{"<!doctype html>"}},
 		{"/?q=%22%3E%3Cscript%3E", nil, []string{`"><script>`}},
 		{"/assets/page.js", []string{"Searches as the user types"}, nil},

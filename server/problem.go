@@ -49,12 +49,13 @@ var (
 	kindBusy        = kind{"busy", "The server is busy", http.StatusTooManyRequests}
 	kindLate        = kind{"late", "The answer would be late", http.StatusServiceUnavailable}
 	kindStopping    = kind{"stopping", "The server is stopping", http.StatusServiceUnavailable}
+	kindPending     = kind{"pending", "The change is under way, and will take effect unless the disk fails", http.StatusServiceUnavailable}
 	kindTimeout     = kind{"timeout", "The request took too long", http.StatusServiceUnavailable}
 	kindInternal    = kind{"internal", "The server has failed", http.StatusInternalServerError}
 )
 
 var kinds = []kind{kindRequest, kindQuery, kindDocument, kindKey, kindRole, kindOrigin, kindReadOnly, kindNotFound, kindNoIndex, kindNoDocument,
-	kindMethod, kindExists, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindTimeout, kindInternal}
+	kindMethod, kindExists, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindPending, kindTimeout, kindInternal}
 
 // urn returns the type of problems of the kind.
 func (k kind) urn() string { return "urn:riffle:problem:" + k.name }
@@ -109,6 +110,8 @@ func faultOf(err error) *fault {
 		return kindLate.caused(err)
 	case errors.Is(err, riffle.ErrClosed):
 		return kindStopping.caused(err)
+	case errors.Is(err, riffle.ErrPending):
+		return kindPending.caused(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return kindTimeout.caused(err)
 	}

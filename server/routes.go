@@ -16,6 +16,7 @@ var routes = []route{
 	{"GET /readyz", RoleNone, noQueue, (*Server).ready},
 
 	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
+	{"GET /why", RoleRead, searchQueue, (*Server).whyView},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
 	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -25,6 +26,7 @@ type Server struct {
 	host    host
 	stopped context.CancelFunc
 	stop    context.Context // ends when the server is told to stop
+	unread  atomic.Int64    // bytes of answers that are being written
 	active  sync.WaitGroup  // requests under way
 	mu      sync.Mutex      // guards the change from active to stopped
 }
@@ -143,7 +145,7 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	rand.Read(number[:])
 	id := hex.EncodeToString(number[:])
 	w.Header().Set("Riffle-Request", id)
-	out := &answer{ResponseWriter: w}
+	out := &answer{ResponseWriter: w, server: s}
 	start := time.Now()
 	err := s.answer(rt, out, r)
 	if err == nil {
@@ -192,11 +194,10 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 	conn.SetWriteDeadline(due)
 	r = r.WithContext(ctx)
 	if g := s.gates[rt.queue]; g != nil {
-		leave, err := g.enter(ctx)
-		if err != nil {
+		if w.leave, err = g.enter(ctx); err != nil {
 			return err
 		}
-		defer leave()
+		defer w.left()
 	}
 	return rt.handle(s, w, r)
 }
@@ -216,10 +217,34 @@ func (s *Server) timeout(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// An answer knows whether it has begun.
+// An answer knows whether it has begun, and which turn it takes.
 type answer struct {
 	http.ResponseWriter
-	began bool
+	server *Server
+	leave  func() // the gate; nil if it has no turn, or none any more
+	began  bool
+}
+
+// left ends the turn of the request.
+func (a *answer) left() {
+	if a.leave != nil {
+		a.leave()
+		a.leave = nil
+	}
+}
+
+// whole writes the whole of an answer. The turn of the request ends before: others need not wait until a slow client has
+// read. What such answers take together is bounded.
+func (a *answer) whole(status int, data []byte) error {
+	n := int64(len(data))
+	defer a.server.unread.Add(-n)
+	if a.server.unread.Add(n) > a.server.opts.AnswerBytes {
+		return kindBusy.fault("clients have not read %d bytes of answers", a.server.opts.AnswerBytes)
+	}
+	a.left()
+	a.WriteHeader(status)
+	a.Write(data) // if the client has gone, nobody is left to tell
+	return nil
 }
 
 func (a *answer) WriteHeader(status int) {
