@@ -24,7 +24,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped}).ParseFS(pageFiles, "page/*.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped, "bytes": inUnits}).ParseFS(pageFiles, "page/*.html"))
 
 const (
 	pageHits    = 10 // of a page
@@ -393,4 +393,17 @@ func grouped(n any) string {
 		digits = digits[:i] + "\u202f" + digits[i:]
 	}
 	return digits
+}
+
+// inUnits returns a number of bytes in decimal units.
+func inUnits(n int64) string {
+	const units = "kMGT"
+	v, unit := float64(n), -1
+	for v >= 999.5 && unit < len(units)-1 {
+		v, unit = v/1000, unit+1
+	}
+	if unit < 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.3g %cB", v, units[unit])
 }

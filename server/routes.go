@@ -17,6 +17,7 @@ var routes = []route{
 
 	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
 	{"GET /why", RoleRead, searchQueue, (*Server).whyView},
+	{"GET /inside", RoleRead, searchQueue, (*Server).insideView},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
 	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},
