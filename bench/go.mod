@@ -9,6 +9,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/riffle-search/riffle v0.0.0
+	github.com/riffle-search/riffle/server v0.0.0
 	golang.org/x/sys v0.49.0
 )
 
@@ -82,3 +83,5 @@ require (
 )
 
 replace github.com/riffle-search/riffle => ../
+
+replace github.com/riffle-search/riffle/server => ../server
