@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -97,6 +98,9 @@ func unreadable(err error, limit int64) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return tooLarge(limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return kindTimeout.fault("the body has not arrived")
 	}
 	return kindRequest.fault("reading the body: %v", err)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,7 +46,7 @@ func ParseRole(name string) (Role, error) {
 // keyPrefix begins every key, so that people and programs that look for secrets know one when they see it.
 const keyPrefix = "riffle_"
 
-// Keys are the API keys of a Server. They hold hashes, from which a key cannot be found: a key has 160 random bits.
+// Keys are the API keys of a Server, which refuses everybody if there are none. They hold hashes, from which a key cannot be found: a key has 160 random bits.
 type Keys struct {
 	entries []keyEntry
 }
@@ -141,9 +142,19 @@ func (k *Keys) find(secret string) (name string, role Role) {
 	return name, role
 }
 
+// SetKeys replaces the keys of a Server that was made with some. Requests that come later need a new key. To go on
+// without keys is not possible.
+func (s *Server) SetKeys(k *Keys) error {
+	if k == nil || s.keys.Load() == nil {
+		return errors.New("server: SetKeys replaces keys by others: it can neither add the first ones nor take all away")
+	}
+	s.keys.Store(k)
+	return nil
+}
+
 // authorize finds the key of a request and makes sure that it has a role. Without keys, everybody has every role.
 func (s *Server) authorize(r *http.Request, need Role) (name string, err error) {
-	keys := s.opts.Keys
+	keys := s.keys.Load()
 	if keys == nil || need == RoleNone {
 		return "", nil
 	}

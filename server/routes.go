@@ -54,5 +54,8 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 
 // ready says that the server takes requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.drains.Load() {
+		return kindStopping.fault("send requests elsewhere")
+	}
 	return writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "indexes": len(s.host.all())})
 }

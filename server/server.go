@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -20,15 +21,17 @@ import (
 // A Server answers HTTP requests about indexes. It is safe for concurrent use.
 type Server struct {
 	opts    *Options
+	keys    atomic.Pointer[Keys] // nil if everybody may do everything
 	mux     *http.ServeMux
 	gates   [queues]*gate // nil for noQueue
 	origins http.CrossOriginProtection
 	host    host
 	stopped context.CancelFunc
 	stop    context.Context // ends when the server is told to stop
-	unread  atomic.Int64    // bytes of answers that are being written
-	active  sync.WaitGroup  // requests under way
-	mu      sync.Mutex      // guards the change from active to stopped
+	drains  atomic.Bool
+	unread  atomic.Int64   // bytes of answers that are being written
+	active  sync.WaitGroup // requests under way
+	mu      sync.Mutex     // guards the change from active to stopped
 }
 
 // A queue is a limit of concurrency that a request takes part in.
@@ -49,6 +52,7 @@ func New(o *Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: opts, mux: http.NewServeMux()}
+	s.keys.Store(opts.Keys)
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.gates[searchQueue] = newGate(opts.Searches, opts.Queue)
 	s.gates[writeQueue] = newGate(opts.Writes, opts.Queue)
@@ -67,6 +71,11 @@ func New(o *Options) (*Server, error) {
 func (s *Server) Mount(name string, e *riffle.Engine) error {
 	return s.host.add(&index{name: name, engine: e})
 }
+
+// Drain announces the end: /readyz answers that the server is stopping, and every answer asks its client to close the
+// connection. Requests are carried out as before. Called some time before the listener is closed, it makes load
+// balancers look elsewhere, and leaves few connections on which a client sends a request while they are being closed.
+func (s *Server) Drain() { s.drains.Store(true) }
 
 // Close refuses new requests, waits until those under way have been answered, or until ctx ends, and then
 // closes the indexes that the Server has opened. Nothing that has been acknowledged is lost.
@@ -101,6 +110,9 @@ func (s *Server) begin() bool {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
+	if s.drains.Load() {
+		h.Set("Connection", "close")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -151,8 +163,13 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	if errors.Is(context.Cause(r.Context()), context.Canceled) {
+	late := !out.due.IsZero() && !time.Now().Before(out.due)
+	if errors.Is(context.Cause(r.Context()), context.Canceled) && !late {
 		panic(http.ErrAbortHandler) // the client has gone
+	}
+	if late && (errors.Is(err, context.Canceled) || errors.Is(err, os.ErrDeadlineExceeded)) {
+		// net/http takes the end of the time for reading for the end of the connection.
+		err = kindTimeout.caused(context.DeadlineExceeded)
 	}
 	p := *faultOf(err)
 	p.Instance = id
@@ -189,9 +206,10 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	// A client that sends or reads slowly holds a place in a queue no longer than its request may take.
-	conn, due := http.NewResponseController(w), time.Now().Add(timeout)
-	conn.SetReadDeadline(due)
-	conn.SetWriteDeadline(due)
+	conn := http.NewResponseController(w)
+	w.due = time.Now().Add(timeout)
+	conn.SetReadDeadline(w.due)
+	conn.SetWriteDeadline(w.due.Add(lastWords))
 	r = r.WithContext(ctx)
 	if g := s.gates[rt.queue]; g != nil {
 		if w.leave, err = g.enter(ctx); err != nil {
@@ -201,6 +219,9 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 	}
 	return rt.handle(s, w, r)
 }
+
+// lastWords is how long a client may take to read that its request took too long.
+const lastWords = 5 * time.Second
 
 // timeout returns how long a request may take.
 func (s *Server) timeout(r *http.Request) (time.Duration, error) {
@@ -222,6 +243,7 @@ type answer struct {
 	http.ResponseWriter
 	server *Server
 	leave  func() // the gate; nil if it has no turn, or none any more
+	due    time.Time
 	began  bool
 }
 
