@@ -25,6 +25,11 @@ type Options struct {
 	// read the answers ("DNS rebinding").
 	Hosts []string
 
+	// Origins are sites, such as https://app.example.com, whose pages may send requests from a browser and read
+	// the answers (CORS). Each is named: there is no wildcard. Pages must send a key themselves; one that the
+	// browser keeps for basic authentication is of no use to them. The default is none.
+	Origins []string
+
 	// Timeout is how long a request may take, and MaxTimeout what a client may ask for with the parameter
 	// timeout. The defaults are 30 s and 5 min.
 	Timeout, MaxTimeout time.Duration

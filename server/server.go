@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,15 @@ func New(o *Options) (*Server, error) {
 	s := &Server{opts: opts, mux: http.NewServeMux()}
 	s.keys.Store(opts.Keys)
 	s.stop, s.stopped = context.WithCancel(context.Background())
+	for _, origin := range opts.Origins {
+		err := s.origins.AddTrustedOrigin(origin)
+		if err == nil && strings.Contains(origin, "*") {
+			err = fmt.Errorf("%q: sites are named, without a wildcard", origin)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("server: Options.Origins: %w", err)
+		}
+	}
 	s.gates[searchQueue] = newGate(opts.Searches, opts.Queue)
 	s.gates[writeQueue] = newGate(opts.Writes, opts.Queue)
 	s.gates[copyQueue] = newGate(opts.Copies, opts.Queue)
@@ -117,6 +127,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if s.crossOrigin(w, r) {
+		return
+	}
 	if err := s.sameSite(r); err != nil {
 		writeProblem(w, faultOf(err))
 		return
