@@ -32,20 +32,8 @@ var accessSamples = map[string]struct{ query, body string }{
 
 // TestAccess tries every cell of the table of docs/ACCESS.md.
 func TestAccess(t *testing.T) {
-	secrets := []string{"", "riffle_wrong"} // by column
-	var lines strings.Builder
-	for _, role := range []Role{RoleRead, RoleWrite, RoleAdmin} {
-		secret, line, err := NewKey(role.String(), role)
-		if err != nil {
-			t.Fatal(err)
-		}
-		secrets = append(secrets, secret)
-		lines.WriteString(line + "\n")
-	}
-	keys, err := ReadKeys(strings.NewReader(lines.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys, secrets := newKeys(t, RoleRead, RoleWrite, RoleAdmin)
+	secrets = append([]string{"", "riffle_wrong"}, secrets...) // by column
 	s := newServer(t, &Options{Keys: keys})
 	table := readAccess(t)
 	for _, rt := range routes {
