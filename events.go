@@ -81,6 +81,39 @@ type GPUEvent struct {
 	Err    error
 }
 
+// JoinListeners returns a Listener that passes every event on to all of them, in their order. Nil ones are left
+// out.
+func JoinListeners(all ...*Listener) *Listener {
+	return &Listener{
+		Applied:   joined(all, func(l *Listener) func(ApplyEvent) { return l.Applied }),
+		Searched:  joined(all, func(l *Listener) func(SearchEvent) { return l.Searched }),
+		Sealed:    joined(all, func(l *Listener) func(SealEvent) { return l.Sealed }),
+		Merged:    joined(all, func(l *Listener) func(MergeEvent) { return l.Merged }),
+		Expired:   joined(all, func(l *Listener) func(ExpireEvent) { return l.Expired }),
+		GPUFailed: joined(all, func(l *Listener) func(GPUEvent) { return l.GPUFailed }),
+		Failed:    joined(all, func(l *Listener) func(error) { return l.Failed }),
+		Log:       joined(all, func(l *Listener) func(string) { return l.Log }),
+	}
+}
+
+// joined returns a function that calls those of all listeners, or nil if none has one.
+func joined[E any](all []*Listener, of func(*Listener) func(E)) func(E) {
+	var told []func(E)
+	for _, l := range all {
+		if l != nil && of(l) != nil {
+			told = append(told, of(l))
+		}
+	}
+	if len(told) < 2 {
+		return append(told, nil)[0]
+	}
+	return func(ev E) {
+		for _, f := range told {
+			f(ev)
+		}
+	}
+}
+
 func (l *Listener) gpuFailed(ev GPUEvent) {
 	if l != nil && l.GPUFailed != nil {
 		l.GPUFailed(ev)

@@ -122,7 +122,7 @@ func accessRequest(t testing.TB, pattern string) *http.Request {
 	if pattern == "PUT /v1/indexes/{index}" {
 		index = "new"
 	}
-	path = strings.NewReplacer("{$}", "", "{index}", index, "{id}", "moby", "{file}", "page.js").Replace(path)
+	path = strings.NewReplacer("{$}", "", "{index}", index, "{id}", "moby", "{file}", "page.js", "{profile}", "heap").Replace(path)
 	sample := accessSamples[pattern]
 	r := httptest.NewRequestWithContext(t.Context(), method, path+sample.query, strings.NewReader(sample.body))
 	r.Host = "localhost"

@@ -14,6 +14,7 @@ type gate struct {
 	queue   int64        // most that wait
 	served  atomic.Int64 // requests that have left
 	busy    atomic.Int64 // nanoseconds that these have taken
+	refused atomic.Int64 // requests for which there was no place
 }
 
 func newGate(slots, queue int) *gate {
@@ -48,6 +49,7 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 // refuse returns the problem of a request for which there is no place. The client is told to come back when
 // those that wait now have been answered, at the mean time that requests have taken so far.
 func (g *gate) refuse() *fault {
+	g.refused.Add(1)
 	p := kindBusy.fault("%d requests wait already", g.queue)
 	if n := g.served.Load(); n > 0 {
 		each := time.Duration(g.busy.Load() / n)

@@ -26,14 +26,16 @@ const (
 // begins after the last change, since many clients read no answer before they have sent everything.
 type bulk struct {
 	ctx    context.Context
-	engine *riffle.Engine
+	server *Server
+	index  *index
 	idOf   string // the field that has the id of a document, if lines are documents and not changes
 
 	group    []bulkLine // of the next batch
 	bytes    int
 	waiting  []bulkLine // of the batch before, which is on its way to the disk
 	pending  *riffle.Pending
-	statuses []uint16 // of lines; 0 for an empty one, and one without an answer yet
+	applied  func(error) // ends the span of the batch that is on its way
+	statuses []uint16    // of lines; 0 for an empty one, and one without an answer yet
 	problems map[int]*client.Problem
 }
 
@@ -49,7 +51,7 @@ func (s *Server) postBulk(ix *index, w http.ResponseWriter, r *http.Request) err
 		return err
 	}
 	defer in.Close()
-	b := &bulk{ctx: r.Context(), engine: ix.engine, idOf: r.URL.Query().Get("id"), problems: map[int]*client.Problem{}}
+	b := &bulk{ctx: r.Context(), server: s, index: ix, idOf: r.URL.Query().Get("id"), problems: map[int]*client.Problem{}}
 	if err := b.read(bufio.NewReaderSize(in, 64<<10), s.opts); err != nil {
 		f := faultOf(errors.Join(err, b.finish()))
 		f.Line = b.firstOpen()
@@ -109,13 +111,16 @@ func (b *bulk) submit() error {
 	batch, err := b.parse(group)
 	if err == nil {
 		var p *riffle.Pending
-		if p, err = b.engine.Submit(b.ctx, batch); err == nil {
+		ctx, _, applied := b.server.span(b.ctx, "apply", b.index)
+		if p, err = b.index.engine.Submit(ctx, batch); err == nil {
 			if err := b.finish(); err != nil {
+				applied(err)
 				return err
 			}
-			b.pending, b.waiting = p, group
+			b.pending, b.waiting, b.applied = p, group, applied
 			return nil
 		}
+		applied(err)
 	}
 	if !ofLine(err) {
 		return err
@@ -199,6 +204,7 @@ func (b *bulk) finish() error {
 		return nil
 	}
 	err := b.pending.Wait(b.ctx)
+	b.applied(err)
 	if err == nil {
 		for _, l := range b.waiting {
 			b.statuses[l.number-1] = http.StatusOK

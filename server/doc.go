@@ -26,6 +26,8 @@
 //	GET    /v1/indexes/{index}/search?q=…       search by a text in the query language
 //	POST   /v1/indexes/{index}/count            count
 //	GET    /healthz, /readyz                    whether the process runs; whether it takes requests
+//	GET    /metrics                             figures for Prometheus
+//	GET    /debug/pprof/                        profiles of the process
 //
 // # Errors
 //
@@ -36,6 +38,20 @@
 //
 // Every request has a deadline, a size limit, and a place in a queue. If the queue is full, the answer is
 // 429 with Retry-After, and the request has cost next to nothing. See Options.
+//
+// # Watching
+//
+// GET /metrics has figures for Prometheus: docs/METRICS.md lists them. An engine that is mounted is among
+// them if it was opened with the Listener of the Server.
+//
+// Options.Tracer makes a span of each request, which goes on with the trace that a client sends as traceparent
+// (W3C). Within it a search and each batch of changes have spans of their own; what a search does inside of the
+// engine has none, because the engine tells only the whole. Seals and merges, which belong to no request, have
+// traces of their own. The package has OpenTelemetry's API alone: who wants spans exported sets a provider with
+// an exporter.
+//
+// Options.Log gets a record of each request, and Options.SlowQuery makes records of queries that take long.
+// /debug/pprof has the profiles of the process, for go tool pprof and a key of RoleAdmin.
 //
 // # Access
 //

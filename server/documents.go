@@ -120,7 +120,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, add func(*riffle
 	var b riffle.Batch
 	id := r.PathValue("id")
 	add(&b, id, fields, c)
-	if err := ix.engine.Apply(r.Context(), &b); err != nil {
+	if err := s.apply(r.Context(), ix, &b); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, client.Changed{ID: client.ID(id)})
@@ -142,7 +142,7 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		b.Delete(id)
 	}
-	if err := ix.engine.Apply(r.Context(), &b); err != nil {
+	if err := s.apply(r.Context(), ix, &b); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -168,7 +168,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		if err := json.Unmarshal(data, &b); err != nil {
 			return asDocument(malformed(err), err)
 		}
-		if err := ix.engine.Apply(r.Context(), &b); err != nil {
+		if err := s.apply(r.Context(), ix, &b); err != nil {
 			return err
 		}
 		return writeJSON(w, http.StatusOK, map[string]int{"changes": b.Len()})
@@ -181,7 +181,9 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		return kindRequest.fault("a document is an object, not null")
 	}
 	id := strings.ToLower(rand.Text())
-	if err := ix.engine.Put(r.Context(), id, fields); err != nil {
+	var b riffle.Batch
+	b.Put(id, fields)
+	if err := s.apply(r.Context(), ix, &b); err != nil {
 		return err
 	}
 	w.Header().Set("Location", "/v1/indexes/"+ix.name+"/documents/"+url.PathEscape(id))

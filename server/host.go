@@ -20,8 +20,10 @@ import (
 type host struct {
 	mu      sync.RWMutex
 	indexes map[string]*index
-	busy    map[string]bool // names of indexes that are being created or dropped
-	dir     *os.Root        // nil without Options.Dir
+	busy    map[string]bool                    // names of indexes that are being created or dropped
+	dir     *os.Root                           // nil without Options.Dir
+	listen  func(name string) *riffle.Listener // for the engines of the directory
+	forget  func(name string)                  // is told of indexes that have been dropped
 }
 
 // An index is one that a Server serves.
@@ -83,7 +85,7 @@ func (h *host) open(o *Options) error {
 
 // openOwned opens an index in the directory, with the schema of a new one, and adds it.
 func (h *host) openOwned(name string, schema *riffle.Schema) error {
-	e, err := riffle.Open(filepath.Join(h.dir.Name(), name), &riffle.Options{Schema: schema})
+	e, err := riffle.Open(filepath.Join(h.dir.Name(), name), &riffle.Options{Schema: schema, Listener: h.listen(name)})
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,9 @@ func (h *host) drop(name string) error {
 		return kindReadOnly.fault("%s was mounted by the program, which alone can remove it", name)
 	}
 	// Renamed first: a crash leaves a whole index, or one that no Server opens.
-	if err := errors.Join(ix.engine.Close(), h.dir.Rename(name, dropped+name)); err != nil {
+	err = ix.engine.Close()
+	h.forget(name)
+	if err := errors.Join(err, h.dir.Rename(name, dropped+name)); err != nil {
 		return err
 	}
 	return h.dir.RemoveAll(dropped + name)

@@ -6,6 +6,10 @@ import (
 	"log/slog"
 	"runtime"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Options configure a Server. A nil *Options is valid, and a field left at its zero value takes the
@@ -51,9 +55,22 @@ type Options struct {
 	// NDJSON, which has MaxBulk, and whose lines have MaxBody. The defaults are 8 MiB and 256 MiB.
 	MaxBody, MaxBulk int64
 
-	// Log gets a record for each request that fails by a fault of the server, and those of starting and
-	// stopping. The default discards them.
+	// Log gets a record of each request, at the level Debug; of those that fail by a fault of the server, and of
+	// background work that fails, at Error; and of slow queries, at Warn. Each has the id of the request, which
+	// the answer has as Riffle-Request, and that of its trace. The default discards them.
 	Log *slog.Logger
+
+	// SlowQuery is how long a search may take without a record that has the query, what ran it, and what it
+	// cost. The default, 0, stands for any time.
+	SlowQuery time.Duration
+
+	// Registry gets the figures that GET /metrics answers with: see docs/METRICS.md. The default is a new one,
+	// which has those of the Go runtime and the process, too. Two Servers cannot share one.
+	Registry *prometheus.Registry
+
+	// Tracer makes spans of requests, searches, batches, seals and merges. The default is the global provider of
+	// OpenTelemetry, which does nothing unless the program has set another one.
+	Tracer trace.TracerProvider
 }
 
 // withDefaults returns a copy with all defaults filled in, or an error that names every bad field.
@@ -70,6 +87,7 @@ func (o *Options) withDefaults() (*Options, error) {
 	}{
 		{"Timeout", (*int64)(&c.Timeout), int64(30 * time.Second)},
 		{"MaxTimeout", (*int64)(&c.MaxTimeout), int64(5 * time.Minute)},
+		{"SlowQuery", (*int64)(&c.SlowQuery), 0},
 		{"AnswerBytes", &c.AnswerBytes, 256 << 20},
 		{"MaxBody", &c.MaxBody, 8 << 20},
 		{"MaxBulk", &c.MaxBulk, 256 << 20},
@@ -100,6 +118,9 @@ func (o *Options) withDefaults() (*Options, error) {
 	c.MaxTimeout = max(c.MaxTimeout, c.Timeout)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Tracer == nil {
+		c.Tracer = otel.GetTracerProvider()
 	}
 	return &c, errors.Join(errs...)
 }

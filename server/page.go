@@ -168,7 +168,7 @@ func (s *Server) searchView(w http.ResponseWriter, r *http.Request) error {
 		f.Data = &searchPage{}
 		return render(w, r, f)
 	}
-	p, err := ix.searchPage(r)
+	p, err := ix.searchPage(w, r)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (s *Server) searchView(w http.ResponseWriter, r *http.Request) error {
 }
 
 // searchPage carries out the search of a page.
-func (ix *index) searchPage(r *http.Request) (*searchPage, error) {
+func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage, error) {
 	params := r.URL.Query()
 	params.Del("part")
 	p := &searchPage{Index: ix.name, Query: params.Get("q"), Sort: params.Get("sort")}
@@ -228,7 +228,7 @@ func (ix *index) searchPage(r *http.Request) (*searchPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := ix.engine.Search(r.Context(), q, o)
+	res, err := w.(*answer).run(r.Context(), ix, q, o)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,9 @@ type route struct {
 var routes = []route{
 	{"GET /healthz", RoleNone, noQueue, (*Server).health},
 	{"GET /readyz", RoleNone, noQueue, (*Server).ready},
+	{"GET /metrics", RoleRead, noQueue, (*Server).metricsPage}, // figures say no more than /stats
+	{"GET /debug/pprof/{$}", RoleAdmin, noQueue, (*Server).listProfiles},
+	{"GET /debug/pprof/{profile}", RoleAdmin, noQueue, (*Server).profile},
 
 	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
 	{"GET /why", RoleRead, searchQueue, (*Server).whyView},

@@ -92,7 +92,7 @@ func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.Sear
 	if err != nil {
 		return err
 	}
-	res, err := ix.engine.Search(r.Context(), q, o)
+	res, err := w.(*answer).run(r.Context(), ix, q, o)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/riffle-search/riffle"
 )
@@ -33,6 +35,10 @@ type Server struct {
 	unread  atomic.Int64   // bytes of answers that are being written
 	active  sync.WaitGroup // requests under way
 	mu      sync.Mutex     // guards the change from active to stopped
+
+	metrics  *metrics
+	tracer   trace.Tracer
+	planning sync.Mutex // held while the lists of a slow query are counted
 }
 
 // A queue is a limit of concurrency that a request takes part in.
@@ -54,6 +60,10 @@ func New(o *Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, mux: http.NewServeMux()}
 	s.keys.Store(opts.Keys)
+	s.tracer = opts.Tracer.Tracer(scope)
+	if s.metrics, err = newMetrics(s, opts.Registry); err != nil {
+		return nil, fmt.Errorf("server: Options.Registry: %w", err)
+	}
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	for _, origin := range opts.Origins {
 		err := s.origins.AddTrustedOrigin(origin)
@@ -70,6 +80,7 @@ func New(o *Options) (*Server, error) {
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(&routes[i], w, r) })
 	}
+	s.host.listen, s.host.forget = s.Listener, s.metrics.forget
 	if err := s.host.open(opts); err != nil {
 		return nil, errors.Join(err, s.host.close())
 	}
@@ -131,7 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.sameSite(r); err != nil {
-		writeProblem(w, faultOf(err))
+		s.refuse(w, faultOf(err))
 		return
 	}
 	handler, pattern := s.mux.Handler(r)
@@ -146,6 +157,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Allow", lost.header.Get("Allow"))
 		p = kindMethod.fault("%s is not among %s", r.Method, lost.header.Get("Allow"))
 	}
+	s.refuse(w, p)
+}
+
+// refuse answers a request that gets to no route.
+func (s *Server) refuse(w http.ResponseWriter, p *fault) {
+	s.metrics.answered(outside, p.Status, 0)
 	writeProblem(w, p)
 }
 
@@ -168,12 +185,14 @@ func (d *discarded) WriteHeader(status int)      { d.status = status }
 func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	var number [8]byte
 	rand.Read(number[:])
-	id := hex.EncodeToString(number[:])
-	w.Header().Set("Riffle-Request", id)
-	out := &answer{ResponseWriter: w, server: s}
+	out := &answer{ResponseWriter: w, server: s, id: hex.EncodeToString(number[:]), route: rt.pattern}
+	w.Header().Set("Riffle-Request", out.id)
 	start := time.Now()
-	err := s.answer(rt, out, r)
-	if err == nil {
+	r = s.observed(rt.pattern, out, r)
+	status, err := statusGone, error(nil)
+	defer func() { s.ended(rt.pattern, out, r, start, status, err) }()
+	if err = s.answer(rt, out, r); err == nil {
+		status = cmp.Or(out.status, http.StatusOK)
 		return
 	}
 	late := !out.due.IsZero() && !time.Now().Before(out.due)
@@ -185,15 +204,12 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 		err = kindTimeout.caused(context.DeadlineExceeded)
 	}
 	p := *faultOf(err)
-	p.Instance = id
-	if p.Status == http.StatusInternalServerError {
-		s.opts.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("request", id),
-			slog.String("route", rt.pattern), slog.Duration("took", time.Since(start)), slog.Any("error", err))
-	}
+	p.Instance = out.id
+	status = p.Status
 	if out.began {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
 	}
-	writeProblem(w, &p)
+	writeProblem(out, &p)
 }
 
 func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
@@ -209,10 +225,10 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	if _, err := s.authorize(r, rt.role); err != nil {
+	if w.key, err = s.authorize(r, rt.role); err != nil {
 		return err
 	}
-	timeout, err := s.timeout(r)
+	timeout, err := s.timeout(rt, r)
 	if err != nil {
 		return err
 	}
@@ -237,8 +253,11 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 const lastWords = 5 * time.Second
 
 // timeout returns how long a request may take.
-func (s *Server) timeout(r *http.Request) (time.Duration, error) {
+func (s *Server) timeout(rt *route, r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("timeout")
+	if text == "" && strings.HasPrefix(rt.pattern, profilePaths) {
+		return s.opts.MaxTimeout, nil
+	}
 	if text == "" {
 		return s.opts.Timeout, nil
 	}
@@ -254,10 +273,16 @@ func (s *Server) timeout(r *http.Request) (time.Duration, error) {
 // An answer knows whether it has begun, and which turn it takes.
 type answer struct {
 	http.ResponseWriter
-	server *Server
-	leave  func() // the gate; nil if it has no turn, or none any more
-	due    time.Time
-	began  bool
+	server  *Server
+	id      string // of the request
+	route   string
+	key     string // name of the API key
+	span    trace.Span
+	leave   func() // the gate; nil if it has no turn, or none any more
+	due     time.Time
+	began   bool
+	status  int   // as sent
+	written int64 // bytes of the body
 }
 
 // left ends the turn of the request.
@@ -283,19 +308,27 @@ func (a *answer) whole(status int, data []byte) error {
 }
 
 func (a *answer) WriteHeader(status int) {
-	a.began = true
+	a.began, a.status = true, status
 	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answer) Write(b []byte) (int, error) {
-	a.began = true
-	return a.ResponseWriter.Write(b)
+	if !a.began {
+		a.WriteHeader(http.StatusOK)
+	}
+	n, err := a.ResponseWriter.Write(b)
+	a.written += int64(n)
+	return n, err
 }
 
 // ReadFrom lets net/http copy files without a buffer of ours.
 func (a *answer) ReadFrom(r io.Reader) (int64, error) {
-	a.began = true
-	return io.Copy(a.ResponseWriter, r)
+	if !a.began {
+		a.WriteHeader(http.StatusOK)
+	}
+	n, err := io.Copy(a.ResponseWriter, r)
+	a.written += n
+	return n, err
 }
 
 // Unwrap is for http.ResponseController.

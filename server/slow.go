@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/riffle-search/riffle"
+)
+
+// run searches: within a span, and with a record if it takes long.
+func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions) (res *riffle.Result, err error) {
+	s := a.server
+	start := time.Now()
+	inner, span, done := s.span(ctx, "search", ix)
+	defer func() { done(err) }()
+	res, err = ix.engine.Search(inner, q, o)
+	if res != nil && span.IsRecording() {
+		span.SetAttributes(attribute.String("riffle.executor", res.Executor), attribute.Int("riffle.total", res.Total), attribute.Int("riffle.hits", len(res.Hits)),
+			attribute.Int64("riffle.blocks_decoded", res.Work.BlocksDecoded), attribute.Int64("riffle.blocks_skipped", res.Work.BlocksSkipped),
+			attribute.Int64("riffle.documents_scored", res.Work.DocsScored))
+	}
+	if took := time.Since(start); s.opts.SlowQuery > 0 && took >= s.opts.SlowQuery {
+		a.slow(ctx, ix, q, o, res, err, took)
+	}
+	return res, err
+}
+
+const (
+	maxSlowQuery = 4 << 10         // bytes of a query in a record
+	slowPlanTime = 2 * time.Second // most for the lists of a slow query
+)
+
+// slow writes a record of a search that took long: the query and what is known of its plan.
+func (a *answer) slow(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions, res *riffle.Result, err error, took time.Duration) {
+	s := a.server
+	if !s.opts.Log.Enabled(ctx, slog.LevelWarn) {
+		return
+	}
+	text, fault := json.Marshal(q)
+	if fault != nil {
+		text = []byte(fault.Error())
+	}
+	if len(text) > maxSlowQuery {
+		text = append(text[:maxSlowQuery:maxSlowQuery], "…"...)
+	}
+	attrs := append(a.names(ctx), slog.String("index", ix.name), slog.Duration("took", took), slog.String("query", string(text)), slog.Int("k", o.K), slog.Int("from", o.From))
+	if res != nil {
+		attrs = append(attrs, slog.String("executor", res.Executor), slog.Int("hits", len(res.Hits)), slog.Int("total", res.Total), slog.Bool("total_exact", res.TotalExact),
+			slog.Int64("blocks_decoded", res.Work.BlocksDecoded), slog.Int64("blocks_skipped", res.Work.BlocksSkipped),
+			slog.Int64("documents_scored", res.Work.DocsScored), slog.Int64("tasks", res.Work.Tasks))
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	attrs = append(attrs, s.listsOf(ctx, ix, q)...)
+	s.opts.Log.LogAttrs(ctx, slog.LevelWarn, "slow query", attrs...)
+}
+
+// listsOf counts the lists of a query and their postings. Where everything is slow, it must not make things worse: so
+// only one request at a time asks, and records of others lack the counts.
+func (s *Server) listsOf(ctx context.Context, ix *index, q riffle.Query) []slog.Attr {
+	if !s.planning.TryLock() {
+		return nil
+	}
+	defer s.planning.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowPlanTime)
+	defer cancel()
+	stats, err := ix.engine.Statistics(ctx, q)
+	if err != nil {
+		return nil
+	}
+	lists, postings := 0, uint64(0)
+	for _, f := range stats.Fields {
+		lists += len(f.Terms)
+		for _, n := range f.Terms {
+			postings += n
+		}
+	}
+	return []slog.Attr{slog.Int("lists", lists), slog.Uint64("postings", postings)}
+}
