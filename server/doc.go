@@ -37,7 +37,16 @@
 // # Limits
 //
 // Every request has a deadline, a size limit, and a place in a queue. If the queue is full, the answer is
-// 429 with Retry-After, and the request has cost next to nothing. See Options.
+// 429 with Retry-After, and the request has cost next to nothing. See Options. Answers of more than 4 KiB, and
+// those of any length that are sent in parts, are compressed as Accept-Encoding says, by zstd or gzip.
+//
+// # Sending requests again
+//
+// A request that changes something may have a header Idempotency-Key, a text that the client makes up. If the client
+// gets no answer, it sends the same request with the same key again: one that has succeeded is not carried out once
+// more, and its answer is sent again, with Idempotency-Replayed: true. One that is still under way is answered by
+// 409, and another request with the same key by 422. A failure is not kept, since it has changed nothing. Answers
+// are kept for a time and in bounded memory, and not past the end of the process: see Options.IdempotencyTime.
 //
 // # Watching
 //

@@ -55,6 +55,13 @@ type Options struct {
 	// NDJSON, which has MaxBulk, and whose lines have MaxBody. The defaults are 8 MiB and 256 MiB.
 	MaxBody, MaxBulk int64
 
+	// IdempotencyTime is how long the answer of a change that had the header Idempotency-Key is kept, to be sent
+	// again if the same request comes once more. IdempotencyBytes bounds the memory of these answers: the oldest
+	// are forgotten first, and one of more than a quarter of it is not kept. The defaults are 1 h and 64 MiB. They
+	// do not survive the end of the process.
+	IdempotencyTime  time.Duration
+	IdempotencyBytes int64
+
 	// Log gets a record of each request, at the level Debug; of those that fail by a fault of the server, and of
 	// background work that fails, at Error; and of slow queries, at Warn. Each has the id of the request, which
 	// the answer has as Riffle-Request, and that of its trace. The default discards them.
@@ -89,6 +96,8 @@ func (o *Options) withDefaults() (*Options, error) {
 		{"MaxTimeout", (*int64)(&c.MaxTimeout), int64(5 * time.Minute)},
 		{"SlowQuery", (*int64)(&c.SlowQuery), 0},
 		{"AnswerBytes", &c.AnswerBytes, 256 << 20},
+		{"IdempotencyTime", (*int64)(&c.IdempotencyTime), int64(time.Hour)},
+		{"IdempotencyBytes", &c.IdempotencyBytes, 64 << 20},
 		{"MaxBody", &c.MaxBody, 8 << 20},
 		{"MaxBulk", &c.MaxBulk, 256 << 20},
 	} {

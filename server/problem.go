@@ -43,6 +43,8 @@ var (
 	kindNoDocument  = kind{"no-document", "There is no such document", http.StatusNotFound}
 	kindMethod      = kind{"method", "This path does not have this method", http.StatusMethodNotAllowed}
 	kindExists      = kind{"exists", "There is an index of this name", http.StatusConflict}
+	kindUnderWay    = kind{"under-way", "A request with this idempotency key is under way", http.StatusConflict}
+	kindReused      = kind{"reused", "The idempotency key came with another request", http.StatusUnprocessableEntity}
 	kindVersion     = kind{"version", "The document has another version", http.StatusPreconditionFailed}
 	kindTooLarge    = kind{"too-large", "The body is too large", http.StatusRequestEntityTooLarge}
 	kindContentType = kind{"content-type", "The body has a type or an encoding that this path does not read", http.StatusUnsupportedMediaType}
@@ -55,7 +57,7 @@ var (
 )
 
 var kinds = []kind{kindRequest, kindQuery, kindDocument, kindKey, kindRole, kindOrigin, kindReadOnly, kindNotFound, kindNoIndex, kindNoDocument,
-	kindMethod, kindExists, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindPending, kindTimeout, kindInternal}
+	kindMethod, kindExists, kindUnderWay, kindReused, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindPending, kindTimeout, kindInternal}
 
 // urn returns the type of problems of the kind.
 func (k kind) urn() string { return "urn:riffle:problem:" + k.name }
@@ -159,6 +161,10 @@ func writeProblem(w http.ResponseWriter, p *fault) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="riffle"`)
 		h.Add("WWW-Authenticate", `Basic realm="riffle", charset="UTF-8"`)
+	case http.StatusConflict:
+		if p.retry > 0 {
+			h.Set("Retry-After", fmt.Sprint(p.retry))
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", fmt.Sprint(max(p.retry, 1)))
 	}

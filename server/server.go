@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -37,6 +36,7 @@ type Server struct {
 	mu      sync.Mutex     // guards the change from active to stopped
 
 	metrics  *metrics
+	kept     keptAnswers
 	tracer   trace.Tracer
 	planning sync.Mutex // held while the lists of a slow query are counted
 }
@@ -60,6 +60,7 @@ func New(o *Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, mux: http.NewServeMux()}
 	s.keys.Store(opts.Keys)
+	s.kept.most, s.kept.keep = opts.IdempotencyBytes, opts.IdempotencyTime
 	s.tracer = opts.Tracer.Tracer(scope)
 	if s.metrics, err = newMetrics(s, opts.Registry); err != nil {
 		return nil, fmt.Errorf("server: Options.Registry: %w", err)
@@ -191,7 +192,10 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	r = s.observed(rt.pattern, out, r)
 	status, err := statusGone, error(nil)
 	defer func() { s.ended(rt.pattern, out, r, start, status, err) }()
+	out.accepts = encodingOf(r.Header.Get("Accept-Encoding"))
+	defer out.drop()
 	if err = s.answer(rt, out, r); err == nil {
+		out.finish()
 		status = cmp.Or(out.status, http.StatusOK)
 		return
 	}
@@ -240,8 +244,16 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 	conn.SetReadDeadline(w.due)
 	conn.SetWriteDeadline(w.due.Add(lastWords))
 	r = r.WithContext(ctx)
+	if key := r.Header.Get(idempotencyHeader); key != "" && rt.queue == writeQueue {
+		return s.once(rt, w, r, key)
+	}
+	return s.turn(rt, w, r)
+}
+
+// turn waits for a turn and carries out a request.
+func (s *Server) turn(rt *route, w *answer, r *http.Request) (err error) {
 	if g := s.gates[rt.queue]; g != nil {
-		if w.leave, err = g.enter(ctx); err != nil {
+		if w.leave, err = g.enter(r.Context()); err != nil {
 			return err
 		}
 		defer w.left()
@@ -281,8 +293,11 @@ type answer struct {
 	leave   func() // the gate; nil if it has no turn, or none any more
 	due     time.Time
 	began   bool
-	status  int   // as sent
-	written int64 // bytes of the body
+	status  int       // as sent
+	written int64     // bytes of the body
+	accepts string    // the encoding that the client likes best
+	encoder encoder   // of an answer that is sent in parts; nil if it is not compressed
+	record  *recorded // nil if the answer is not kept
 }
 
 // left ends the turn of the request.
@@ -296,19 +311,44 @@ func (a *answer) left() {
 // whole writes the whole of an answer. The turn of the request ends before: others need not wait until a slow client has
 // read. What such answers take together is bounded.
 func (a *answer) whole(status int, data []byte) error {
+	if a.record != nil {
+		a.record.add(data)
+	}
+	h := a.Header()
+	if compressible(status, h) {
+		h.Add("Vary", "Accept-Encoding")
+		if a.accepts != "" && len(data) >= minCompressed {
+			var err error
+			if data, err = compressed(data, a.accepts); err != nil {
+				return err
+			}
+			encode(h, a.accepts)
+		}
+	}
 	n := int64(len(data))
 	defer a.server.unread.Add(-n)
 	if a.server.unread.Add(n) > a.server.opts.AnswerBytes {
+		h.Del("Content-Encoding")
 		return kindBusy.fault("clients have not read %d bytes of answers", a.server.opts.AnswerBytes)
 	}
 	a.left()
-	a.WriteHeader(status)
-	a.Write(data) // if the client has gone, nobody is left to tell
+	a.began, a.status = true, status
+	a.ResponseWriter.WriteHeader(status)
+	sent{a}.Write(data) // if the client has gone, nobody is left to tell
 	return nil
 }
 
+// WriteHeader begins an answer that is sent in parts.
 func (a *answer) WriteHeader(status int) {
 	a.began, a.status = true, status
+	if h := a.Header(); compressible(status, h) {
+		h.Add("Vary", "Accept-Encoding")
+		if a.accepts != "" {
+			encode(h, a.accepts)
+			a.encoder = encoders[a.accepts].Get().(encoder)
+			a.encoder.Reset(sent{a})
+		}
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
@@ -316,19 +356,13 @@ func (a *answer) Write(b []byte) (int, error) {
 	if !a.began {
 		a.WriteHeader(http.StatusOK)
 	}
-	n, err := a.ResponseWriter.Write(b)
-	a.written += int64(n)
-	return n, err
-}
-
-// ReadFrom lets net/http copy files without a buffer of ours.
-func (a *answer) ReadFrom(r io.Reader) (int64, error) {
-	if !a.began {
-		a.WriteHeader(http.StatusOK)
+	if a.record != nil {
+		a.record.add(b)
 	}
-	n, err := io.Copy(a.ResponseWriter, r)
-	a.written += n
-	return n, err
+	if a.encoder != nil {
+		return a.encoder.Write(b)
+	}
+	return sent{a}.Write(b)
 }
 
 // Unwrap is for http.ResponseController.
