@@ -46,6 +46,9 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	}, nil
 }
 
+// full says whether enter would refuse a request. That can have changed before enter is called.
+func (g *gate) full() bool { return len(g.slots) == cap(g.slots) && g.waiting.Load() >= g.queue }
+
 // refuse returns the problem of a request for which there is no place. The client is told to come back when
 // those that wait now have been answered, at the mean time that requests have taken so far.
 func (g *gate) refuse() *fault {

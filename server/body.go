@@ -99,6 +99,10 @@ func unreadable(err error, limit int64) error {
 	if errors.As(err, &large) {
 		return tooLarge(limit)
 	}
+	var known *fault
+	if errors.As(err, &known) {
+		return known
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return kindTimeout.fault("the body has not arrived")
 	}

@@ -20,6 +20,9 @@ const (
 	// maxProblems is how many lines of a body may fail and have their problem in the answer; the others have only
 	// its status. So what is kept of a line is mostly two bytes.
 	maxProblems = 10_000
+
+	// maxLines is how many lines a body may have, empty ones, too: the answer has some 30 bytes for each.
+	maxLines = 4_000_000
 )
 
 // A bulk carries out the changes of a body of NDJSON: in their order, in batches, each change for itself. The answer
@@ -66,6 +69,9 @@ func (b *bulk) read(in *bufio.Reader, o *Options) error {
 		line, err := readLine(in, o.MaxBody)
 		if err != nil && err != io.EOF {
 			return unreadable(err, o.MaxBulk)
+		}
+		if n > maxLines && err == nil {
+			return kindTooLarge.fault("more than %d lines", maxLines)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 || err == nil {
 			b.statuses = append(b.statuses, 0)

@@ -156,7 +156,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if t, err := mediaType(r); err == nil && (t == "application/x-ndjson" || t == "application/jsonl") {
+	if isBulk(r) {
 		return s.postBulk(ix, w, r)
 	}
 	data, err := s.readBody(w, r)

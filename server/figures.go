@@ -27,6 +27,9 @@ var figures = []figure{
 	{"riffle_http_unread_bytes", gaugeKind, "Memory of answers that clients have not read yet.", nil, func(s *Server, is func(float64, ...string)) {
 		is(float64(s.unread.Load()))
 	}, nil},
+	{"riffle_http_arrived_bytes", gaugeKind, "Memory of bodies that have been read before their requests have had a turn.", nil, func(s *Server, is func(float64, ...string)) {
+		is(float64(s.arrived.Load()))
+	}, nil},
 	{"riffle_indexes", gaugeKind, "Indexes that are served.", nil, func(s *Server, is func(float64, ...string)) { is(float64(len(s.host.all()))) }, nil},
 
 	ofIndex("riffle_documents", gaugeKind, "Documents that searches can find.", func(st *riffle.Stats) float64 { return float64(st.Docs) }),

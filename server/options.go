@@ -47,8 +47,9 @@ type Options struct {
 	// client reads.
 	Copies int
 
-	// AnswerBytes bounds the memory of answers that clients have not read yet; the default is 256 MiB. Exports and
-	// checkpoints are sent in parts and take next to none.
+	// AnswerBytes bounds the memory of answers that clients have not read yet, and that of bodies that have arrived
+	// before it is their turn, each; the default is 256 MiB. Exports and checkpoints are sent in parts and take next
+	// to none.
 	AnswerBytes int64
 
 	// MaxBody is the largest body of a request, in bytes, as sent and after decompression, except for

@@ -32,6 +32,7 @@ type Server struct {
 	stop    context.Context // ends when the server is told to stop
 	drains  atomic.Bool
 	unread  atomic.Int64   // bytes of answers that are being written
+	arrived atomic.Int64   // bytes of bodies that have been read before their requests have a turn
 	active  sync.WaitGroup // requests under way
 	mu      sync.Mutex     // guards the change from active to stopped
 
@@ -253,6 +254,14 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 // turn waits for a turn and carries out a request.
 func (s *Server) turn(rt *route, w *answer, r *http.Request) (err error) {
 	if g := s.gates[rt.queue]; g != nil {
+		if g.full() {
+			return g.refuse()
+		}
+		release, err := s.arrive(w, r)
+		defer release()
+		if err != nil {
+			return err
+		}
 		if w.leave, err = g.enter(r.Context()); err != nil {
 			return err
 		}
