@@ -9,19 +9,18 @@ import (
 
 // arrive reads the body of a request before the request waits for a turn, so that a client that sends slowly keeps
 // nobody from one. What such bodies take together is bounded by Options.AnswerBytes, as answers are: beyond that, and
-// for NDJSON, which is read as it is carried out, the rest of a body arrives during the turn. The caller calls release
-// at the end.
+// beyond the first megabyte of NDJSON, which is read as it is carried out, the rest of a body arrives during the turn.
+// The caller calls release at the end.
 func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) {
 	release = func() {}
-	limit := s.opts.MaxBody
-	bulk := isBulk(r)
-	if bulk {
-		limit = s.opts.MaxBulk
+	limit, most := s.opts.MaxBody, s.opts.MaxBody
+	if isBulk(r) {
+		limit, most = s.opts.MaxBulk, bulkBytes
 	}
 	if r.ContentLength > limit {
 		return release, tooLarge(limit)
 	}
-	if r.ContentLength == 0 || bulk {
+	if r.ContentLength == 0 {
 		return release, nil
 	}
 	const first = 4 << 10
@@ -56,7 +55,7 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 		if len(data) < cap(data) {
 			continue
 		}
-		if int64(len(data)) > limit || !hold(int64(len(data))) {
+		if int64(len(data)) > most || !hold(int64(len(data))) {
 			r.Body = arrivedBody{io.MultiReader(bytes.NewReader(data), r.Body), r.Body}
 			return release, nil
 		}

@@ -45,7 +45,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) (err error) 
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+ix.name+`.tar"`)
-	archive := tar.NewWriter(&patient{w, http.NewResponseController(w), s.opts.Timeout})
+	archive := tar.NewWriter(s.patiently(w))
 	if err := archive.AddFS(os.DirFS(dir)); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -65,7 +65,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer snap.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := bufio.NewWriterSize(&patient{w, http.NewResponseController(w), s.opts.Timeout}, 32<<10)
+	out := bufio.NewWriterSize(s.patiently(w), 32<<10)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for d, err := range snap.Documents(r.URL.Query().Get("from")) {
@@ -79,14 +79,31 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	return out.Flush()
 }
 
-// A patient writes an answer of any length: the client has the time of a request for each part, not for all of it.
+// minRate is how many bytes of a long answer a client must read in a second, on average, after MaxTimeout.
+const minRate = 64 << 10
+
+// A patient writes an answer of any length: the client has the time of a request for each part, not for all of it. One
+// that is so slow that it would keep its turn for hours is cut off.
 type patient struct {
 	io.Writer
-	conn *http.ResponseController
-	each time.Duration
+	conn    interface{ SetWriteDeadline(time.Time) error }
+	opts    *Options
+	began   time.Time
+	written int64
+}
+
+// patiently returns the writer of a long answer.
+func (s *Server) patiently(w http.ResponseWriter) *patient {
+	return &patient{Writer: w, conn: http.NewResponseController(w), opts: s.opts, began: time.Now()}
 }
 
 func (p *patient) Write(b []byte) (int, error) {
-	p.conn.SetWriteDeadline(time.Now().Add(p.each)) // not every ResponseWriter can
-	return p.Writer.Write(b)
+	due := time.Now().Add(p.opts.Timeout)
+	if last := p.began.Add(p.opts.MaxTimeout + time.Duration(p.written/minRate)*time.Second); last.Before(due) {
+		due = last
+	}
+	p.conn.SetWriteDeadline(due) // not every ResponseWriter can
+	n, err := p.Writer.Write(b)
+	p.written += int64(n)
+	return n, err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -242,6 +243,9 @@ func TestSlowClients(t *testing.T) {
 		}
 		slowest = max(slowest, time.Since(began))
 		searches++
+		if res := send(s, readRequest(t, "PUT /v1/indexes/books/documents/moby\n{}")); res.StatusCode != http.StatusOK {
+			t.Fatalf("a write meanwhile: %s", res.Status)
+		}
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&during)
@@ -268,5 +272,35 @@ func TestSlowClients(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("slow clients still hold turns or memory: %d", busy)
 		}
+	}
+}
+
+// A dueConn notes the deadlines of writing.
+type dueConn struct{ due time.Time }
+
+func (c *dueConn) SetWriteDeadline(due time.Time) error { c.due = due; return nil }
+
+// TestLongAnswers: a client that reads steadily has as long as it takes, and one that hardly reads is cut off.
+func TestLongAnswers(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		each time.Duration // that the client takes for a part of 32 KiB
+		ends bool
+	}{{"fast", time.Millisecond, false}, {"steady", 400 * time.Millisecond, false}, {"slow", 5 * time.Second, true}, {"very slow", 29 * time.Second, true}, {"not at all", 31 * time.Second, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			var conn dueConn
+			p := &patient{Writer: io.Discard, conn: &conn, opts: &Options{Timeout: 30 * time.Second, MaxTimeout: 5 * time.Minute}, began: time.Now()}
+			late := false
+			for range 20_000 {
+				p.Write(make([]byte, 32<<10))
+				time.Sleep(test.each)
+				if late = time.Now().After(conn.due); late {
+					break
+				}
+			}
+			if took := time.Since(p.began); late != test.ends || late && took > 10*time.Minute {
+				t.Errorf("%s: cut off: %v, after %v and %d bytes", test.name, late, took, p.written)
+			}
+		})
 	}
 }
