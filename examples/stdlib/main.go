@@ -9,12 +9,13 @@
 //
 // What it demonstrates, by file:
 //
-//	main.go          opening an index, and rebuilding it when it is out of date
-//	goroot.go        finding the Go installation
-//	declarations.go  documents as tagged structs, with a static rank
-//	identifiers.go   a custom analyzer: WithCancel is also "with" and "cancel"
-//	library.go       batches, a schema derived from a struct, a query over weighted fields
-//	snippet.go       the best part of a text, with the query's words marked
+//	main.go                  the command line
+//	search.go                a query over weighted fields
+//	snippet.go               the best part of a text, with the query's words marked
+//	library/index.go         batches, a schema derived from a struct, and rebuilding what is out of date
+//	library/declarations.go  documents as tagged structs, with a static rank
+//	library/identifiers.go   a custom analyzer: WithCancel is also "with" and "cancel"
+//	library/goroot.go        finding the Go installation
 package main
 
 import (
@@ -25,11 +26,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/term"
+
+	"github.com/riffle-search/riffle/examples/stdlib/library"
 )
 
 func main() {
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, colour bo
 		fmt.Fprintf(stderr, "usage: stdlib [flags] WORD...\n\nSearches the Go standard library. Flags:\n\n")
 		flags.PrintDefaults()
 	}
-	dir := flags.String("db", "", "`directory` of the index (default: riffle-stdlib in the user's cache directory)")
+	dir := flags.String("db", "", "`directory` of the index (default: riffle-library in the user's cache directory)")
 	goroot := flags.String("goroot", "", "`directory` of the Go installation to index (default: what go env GOROOT says)")
 	k := flags.Int("k", 10, "`number` of hits")
 	if err := flags.Parse(args); err != nil {
@@ -64,46 +65,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, colour bo
 		return errors.New("no query")
 	}
 	if *dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return fmt.Errorf("no cache directory (%w); name one with --db", err)
+		var err error
+		if *dir, err = library.DefaultDir(); err != nil {
+			return fmt.Errorf("%w; name one with --db", err)
 		}
-		*dir = filepath.Join(cache, "riffle-stdlib")
 	}
-	lib, err := openLibrary(ctx, *dir, *goroot, stderr)
+	e, err := library.Open(ctx, *dir, *goroot, stderr, nil)
 	if err != nil {
 		return err
 	}
-	defer lib.close()
-	return lib.print(ctx, stdout, query, *k, colour)
-}
-
-// openLibrary opens an up-to-date index, and builds it first if needed.
-func openLibrary(ctx context.Context, dir, goroot string, log io.Writer) (*library, error) {
-	root, version, err := findGo(ctx, goroot)
-	if err != nil {
-		return nil, err
-	}
-	lib, err := open(dir, true)
-	if err == nil && lib.version(ctx) == version {
-		return lib, nil
-	}
-	switch {
-	case err == nil:
-		fmt.Fprintf(log, "The index in %s is of %s; indexing %s again.\n", dir, lib.madeFrom(ctx), version)
-		if err := lib.close(); err != nil {
-			return nil, err
-		}
-	case errors.Is(err, os.ErrNotExist):
-		fmt.Fprintf(log, "Indexing %s from %s into %s.\n", version, root, dir)
-	default:
-		return nil, err
-	}
-	start := time.Now()
-	n, err := makeIndex(ctx, dir, root, version)
-	if err != nil {
-		return nil, fmt.Errorf("indexing %s: %w", root, err)
-	}
-	fmt.Fprintf(log, "%d documents in %.1f s.\n\n", n, time.Since(start).Seconds())
-	return open(dir, true)
+	defer e.Close()
+	return search(ctx, e, stdout, query, *k, colour)
 }

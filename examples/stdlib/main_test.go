@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/riffle-search/riffle"
-	"github.com/riffle-search/riffle/analysis"
 )
 
 // call runs the program and returns what it printed.
@@ -25,7 +24,7 @@ func call(t *testing.T, args ...string) (stdout, stderr string) {
 
 // TestStdlib indexes the real standard library, which takes a few seconds.
 func TestStdlib(t *testing.T) {
-	if _, _, err := findGo(t.Context(), ""); err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
@@ -115,25 +114,6 @@ func TestAnotherVersionIsIndexedAgain(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedIndexingIsMadeAgain(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "index")
-	root := writeGo(t, "go9.1", "package fruit\n\nfunc Peel() {}\n")
-	lib, err := open(dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lib.e.Put(t.Context(), "half", map[string]any{"name": "Half"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := lib.close(); err != nil {
-		t.Fatal(err)
-	}
-	out, log := call(t, "--db", dir, "--goroot", root, "half peel")
-	if !strings.Contains(log, "an indexing that did not end") || strings.Contains(out, "Half") || !strings.Contains(out, "fruit.Peel") {
-		t.Errorf("%s%s", log, out)
-	}
-}
-
 func TestErrorsSayWhatToDo(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -155,28 +135,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err := run(c.ctx, args, new(bytes.Buffer), new(bytes.Buffer), false)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.args, err, c.want)
-		}
-	}
-}
-
-func TestIdentifiers(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"", ""},
-		{"x", "0:x"},
-		{"WithCancel", "0:with 0:withcancel 1:cancel"},
-		{"ServeHTTP, HTTPServer", "0:serv 0:servehttp 1:http 2:http 2:httpserver 3:server"},
-		{"sha256Sum", "0:sha256 0:sha256sum 1:sum"},
-		{"_A__max_int _", "0:a 0:a__max_int 1:max 2:int"},
-		{"x.Canceled()", "0:x 1:cancel"},
-		{"straßeÄrger", "0:straße 0:straßeärg 1:ärger"},
-		{"\xffa\xffb", "0:a 1:b"},
-	} {
-		var got []string
-		for tok := range analysis.Tokens(goAnalyzer, c.text) {
-			got = append(got, fmt.Sprintf("%d:%s", tok.Position, tok.Term))
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%q: %s, want %s", c.text, s, c.want)
 		}
 	}
 }

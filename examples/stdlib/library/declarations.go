@@ -1,4 +1,4 @@
-package main
+package library
 
 import (
 	"bytes"
@@ -17,10 +17,11 @@ import (
 // A declaration is one document: a function, a method, a type, a group of constants or variables,
 // or the documentation of a package.
 type declaration struct {
-	ID      string  `riffle:"-"`                   // for example net/http.Server.Serve
-	Name    string  `riffle:"name,analyzer=go"`    // Server.Serve
-	Package string  `riffle:"package,analyzer=go"` // net/http
-	Kind    string  `riffle:"kind,keyword"`        // package, func, method, type, const or var
+	ID      string  `riffle:"-"`                        // for example net/http.Server.Serve
+	Name    string  `riffle:"name,analyzer=go"`         // Server.Serve
+	Package string  `riffle:"package,keyword"`          // net/http, as a whole: a facet
+	Path    string  `riffle:"path,analyzer=go,nostore"` // the same by its words
+	Kind    string  `riffle:"kind,keyword"`             // package, func, method, type, const or var
 	Doc     string  `riffle:"doc,analyzer=english"`
 	Source  string  `riffle:"source,analyzer=go"`
 	File    string  `riffle:"file,keyword"` // relative to GOROOT/src
@@ -140,7 +141,7 @@ func (r *reader) readGroup(d *ast.GenDecl) {
 func (r *reader) add(kind, name string, doc *ast.CommentGroup, node ast.Node) {
 	pos := r.fset.Position(node.Pos())
 	d := declaration{
-		ID: r.pkg, Name: name, Package: r.pkg, Kind: kind,
+		ID: r.pkg, Name: name, Package: r.pkg, Path: r.pkg, Kind: kind,
 		File: r.file, Line: pos.Line, Rank: r.rank(kind, name),
 	}
 	if doc != nil {
