@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 		{"documents", "Documents:", []*cobra.Command{newIndex(), newSearch(), newGet(), newUpdate(), newDelete()}},
 		{"experiments", "Experiments:", []*cobra.Command{newRun(), newEval(), newBench()}},
 		{"moving", "Moving to riffle:", []*cobra.Command{newBleve()}},
-		{"server", "A server:", []*cobra.Command{newServe()}},
+		{"server", "A server:", []*cobra.Command{newServe(), newKey()}},
 		{"index", "The index as a whole:", []*cobra.Command{newStat(), newCheck(), newCompact(), newCheckpoint(), newGPU()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

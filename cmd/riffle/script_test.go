@@ -34,6 +34,9 @@ var unsteady = []struct {
 	{regexp.MustCompile(`segments [0-9]+ -> 1, deleted documents [0-9]+ -> 0, bytes [0-9]+ -> [0-9]+`), "segments # -> 1, deleted documents # -> 0, bytes # -> #"},
 	{regexp.MustCompile(`("sort":\[[0-9]+\.[0-9]{3})[0-9]+`), "${1}#"}, // distances differ in the last bits between architectures
 	{regexp.MustCompile(`"number":[0-9]+`), `"number":#`},
+	{regexp.MustCompile(`riffle_[a-z2-7]{26}`), "riffle_#"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "#"},
+	{regexp.MustCompile(`(machines reach \S+:)[0-9]+`), "${1}#"},
 	{regexp.MustCompile(`(?m)^( +[0-9]+ +[0-9]+ +[0-9]+ +)[0-9]+(  arrival +)[0-9]+$`), "${1}#${2}#"},
 }
 

@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,100 +17,152 @@ import (
 	"github.com/riffle-search/riffle/server"
 )
 
-// serveFlags are the flags of riffle serve.
-type serveFlags struct {
-	dir    string
-	dbs    []string // NAME=DIR, or DIR for its last part as the name
-	listen string
-	keys   string
-	open   bool // without keys, for others than this machine
-	stop   time.Duration
-}
-
 func newServe() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
-		Use:   "serve {--dir DIR | --db [NAME=]DIR...}",
+		Use:   "serve {--dir DIR | --db [NAME=]DIR... | --demo}",
 		Short: "Serve indexes over HTTP, with a page",
 		Long: `Serves indexes over HTTP, and a page to search them and to look inside. With --dir every
 folder of DIR that is an index is served, and clients can create and drop indexes in it. With --db
-single indexes are served, too, under the names of their folders or others.
+single indexes are served, too, under the names of their folders or others. --demo serves an index of
+Go's standard library, for reading, under the name go.
 
 Listens on this machine alone unless --listen says otherwise. For other machines give --keys, a file
-with a line for each key, which riffle key makes. The first interrupt, or SIGTERM, lets requests under
-way end.`,
+of keys that riffle key makes, and a certificate (--tls-cert, --tls-key). Keys and certificates are
+read again when their files change, and on SIGHUP.
+
+The address goes to standard output, the log to standard error. The first interrupt, or SIGTERM, ends
+the server: for --drain it takes new connections and /readyz says no, then no more come in, and
+requests under way are answered. The second one ends it at once.`,
 		Args: cobra.NoArgs,
 	}
-	c.RunE = func(c *cobra.Command, _ []string) error { return serve(c.Context(), &f, c.ErrOrStderr()) }
-	c.Flags().StringVar(&f.dir, "dir", "", "directory with an index in each folder; made if it does not exist")
-	c.Flags().StringArrayVar(&f.dbs, "db", nil, "directory of an index, or NAME=DIR; may be repeated")
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7700", "address and port")
-	c.Flags().StringVar(&f.keys, "keys", "", "file of API keys")
-	c.Flags().BoolVar(&f.open, "no-keys", false, "serve other machines without keys: everybody may do everything")
-	c.Flags().DurationVar(&f.stop, "stop-timeout", 30*time.Second, "how long requests under way may take at the end")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return serve(c.Context(), &f, c.OutOrStdout(), c.ErrOrStderr())
+	}
+	f.declare(c.Flags())
+	c.Flags().SortFlags = false
 	c.MarkFlagDirname("dir")
-	c.MarkFlagsOneRequired("dir", "db")
+	c.MarkFlagsOneRequired("dir", "db", "demo")
 	return c
 }
 
 // serve serves until ctx ends.
-func serve(ctx context.Context, f *serveFlags, log io.Writer) (err error) {
-	o := &server.Options{Dir: f.dir, Log: slog.New(slog.NewTextHandler(log, nil))}
+func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	log, err := f.logger(errw)
+	if err != nil {
+		return err
+	}
+	o := f.limits
+	o.Dir, o.Log = f.dir, log
+	o.MaxBody, o.MaxBulk, o.AnswerBytes, o.IdempotencyBytes = int64(f.maxBody), int64(f.maxBulk), int64(f.answerMemory), int64(f.keptMemory)
 	if f.keys != "" {
 		if o.Keys, err = readKeys(f.keys); err != nil {
-			return err
+			return fmt.Errorf("--keys: %w", err)
 		}
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen: %w", err)
 	}
 	defer listener.Close()
-	if at := listener.Addr().(*net.TCPAddr); !at.IP.IsLoopback() && o.Keys == nil && !f.open {
-		return usagef("%v is reached by other machines: give --keys, or --no-keys if everybody may do everything", at)
+	if err := f.checkAccess(listener.Addr().(*net.TCPAddr)); err != nil {
+		return err
 	}
-	s, err := server.New(o)
+	s, err := server.New(&o)
 	if err != nil {
 		return err
 	}
-	closed := false
-	defer func() {
-		if !closed {
-			err = errors.Join(err, s.Close(context.Background()))
-		}
-	}()
+	engines, err := mount(ctx, s, f, errw)
+	if err == nil {
+		err = serveUntil(ctx, s, listener.(*net.TCPListener), f, log, out)
+	}
+	end, cancel := context.WithTimeout(context.Background(), lastSteps)
+	defer cancel()
+	err = errors.Join(err, s.Close(end))
+	for _, e := range engines {
+		err = errors.Join(err, e.Close())
+	}
+	if err == nil {
+		log.Info("stopped")
+	}
+	return err
+}
+
+// lastSteps is how long requests may take to notice that their connections have been cut off.
+const lastSteps = 5 * time.Second
+
+// mount mounts the indexes that flags name one by one. The caller closes them, those that come with an error, too.
+func mount(ctx context.Context, s *server.Server, f *serveFlags, log io.Writer) (engines []*riffle.Engine, err error) {
 	for _, db := range f.dbs {
-		name, dir, named := strings.Cut(db, "=")
-		if !named {
-			name, dir = filepath.Base(filepath.Clean(db)), db
-		}
-		e, err := openToChange(dir, &riffle.Options{})
+		name, dir := nameOf(db)
+		e, err := openToChange(dir, &riffle.Options{Listener: s.Listener(name)})
 		if err != nil {
-			return err
+			return engines, fmt.Errorf("--db: %w", err)
 		}
-		defer closing(e, &err)
+		engines = append(engines, e)
 		if err := s.Mount(name, e); err != nil {
-			return err
+			return engines, fmt.Errorf("--db %s: %w", db, err)
 		}
 	}
-	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	if f.demo {
+		e, err := openDemo(ctx, log, s.Listener("go"))
+		if err != nil {
+			return engines, fmt.Errorf("--demo: %w", err)
+		}
+		engines = append(engines, e)
+		if err := s.Mount("go", e); err != nil {
+			return engines, fmt.Errorf("--demo: %w", err)
+		}
 	}
-	fmt.Fprintf(log, "Serving on http://%v\n", listener.Addr())
+	return engines, nil
+}
+
+// serveUntil answers requests until ctx ends, and then those under way.
+func serveUntil(ctx context.Context, s *server.Server, listener *net.TCPListener, f *serveFlags, log *slog.Logger, out io.Writer) error {
+	connections := limitConnections(listener, f.connections)
+	h := &http.Server{
+		Handler: s, ConnState: connections.state,
+		ReadHeaderTimeout: f.headerTimeout, IdleTimeout: f.idleTimeout, MaxHeaderBytes: 64 << 10,
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 32},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	scheme, run, files := "http", func() error { return h.Serve(connections) }, []*reloaded{}
+	if f.keys != "" {
+		files = append(files, &reloaded{"--keys", []string{f.keys}, func() error { return replaceKeys(s, f.keys) }, nil})
+	}
+	if f.tlsCert != "" {
+		c := certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
+		if err := c.load(); err != nil {
+			return fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		}
+		files = append(files, &reloaded{"--tls-cert", []string{c.certFile, c.keyFile}, c.load, nil})
+		h.TLSConfig = c.config()
+		scheme, run = "https", func() error { return h.ServeTLS(connections, "", "") }
+	} else if f.keys != "" && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		log.Warn("keys cross the network in the clear; give --tls-cert and --tls-key, or put a proxy with TLS before this server")
+	}
+	stop := reload(log, files)
+	defer stop()
+	fmt.Fprintf(out, "Serving on %s://%v\n", scheme, listener.Addr())
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(listener) }()
+	go func() { failed <- run() }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(log, "Stopping: requests under way are being answered.")
-	end, cancel := context.WithTimeout(context.Background(), f.stop)
+	log.Info("stopping", "drain", f.drain)
+	s.Drain()
+	time.Sleep(f.drain)
+	end, cancel := context.WithTimeout(context.Background(), f.stopTimeout)
 	defer cancel()
-	err = h.Shutdown(end)
-	closed = true
-	return errors.Join(err, s.Close(end))
+	if err := h.Shutdown(end); err != nil {
+		return errors.Join(fmt.Errorf("--stop-timeout: requests have been cut off: %w", err), h.Close())
+	}
+	return nil
 }
 
 func readKeys(path string) (*server.Keys, error) {
@@ -121,5 +171,17 @@ func readKeys(path string) (*server.Keys, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return server.ReadKeys(file)
+	keys, err := server.ReadKeys(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return keys, nil
+}
+
+func replaceKeys(s *server.Server, path string) error {
+	keys, err := readKeys(path)
+	if err != nil {
+		return err
+	}
+	return s.SetKeys(keys)
 }
