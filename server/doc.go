@@ -54,8 +54,8 @@
 // them if it was opened with the Listener of the Server.
 //
 // Options.Tracer makes a span of each request, which goes on with the trace that a client sends as traceparent
-// (W3C). Within it a search and each batch of changes have spans of their own; what a search does inside of the
-// engine has none, because the engine tells only the whole. Seals and merges, which belong to no request, have
+// (W3C). Within it the text of a query that is read, a search and each batch of changes have spans of their own; how
+// the engine plans, executes and loads has none, because it tells only the whole. Seals and merges, which belong to no request, have
 // traces of their own. The package has OpenTelemetry's API alone: who wants spans exported sets a provider with
 // an exporter.
 //

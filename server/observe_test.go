@@ -106,9 +106,9 @@ func TestSpans(t *testing.T) {
 		request string
 		spans   []string // in the order of their ends
 	}{
-		{"GET /v1/indexes/books/search?q=whale", []string{"search", "GET /v1/indexes/{index}/search"}},
+		{"GET /v1/indexes/books/search?q=whale", []string{"parse", "search", "GET /v1/indexes/{index}/search"}},
 		{"POST /v1/indexes/books/search\n{\"query\": {\"all\": {}}}", []string{"search", "POST /v1/indexes/{index}/search"}},
-		{"GET /?q=whale", []string{"search", "GET /{$}"}},
+		{"GET /?q=whale", []string{"parse", "search", "GET /{$}"}},
 		{"PUT /v1/indexes/books/documents/1\n{\"title\": \"Omoo\"}", []string{"apply", "PUT /v1/indexes/{index}/documents/{id}"}},
 		{"POST /v1/indexes/books/documents\nContent-Type: application/x-ndjson\n{\"put\": \"2\", \"fields\": {}}", []string{"apply", "POST /v1/indexes/{index}/documents"}},
 		{"POST /v1/indexes/books/compact", []string{"seal", "POST /v1/indexes/{index}/compact"}},
@@ -129,7 +129,7 @@ func TestSpans(t *testing.T) {
 			last.attrs["http.response.status_code"].AsInt64() != int64(res.StatusCode) {
 			t.Errorf("%s: %+v", test.request, last)
 		}
-		inner := spans[names[0]]
+		inner := spans[names[len(names)-2]]
 		switch {
 		case inner.attrs["riffle.index"].AsString() != "books":
 			t.Errorf("%s: %s is of index %q", test.request, inner.name, inner.attrs["riffle.index"].AsString())

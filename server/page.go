@@ -215,7 +215,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 		}
 	}
 	p.Request = formsOf(ix.name, req)
-	q, _, err := ix.query(nil, req.Text)
+	q, _, err := w.(*answer).parse(r.Context(), ix, req)
 	var parse *riffle.ParseError
 	if errors.As(err, &parse) {
 		p.Fault = faultAt(p.Query, parse)

@@ -84,7 +84,7 @@ func names(text string) []string {
 }
 
 func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.SearchRequest) error {
-	q, notes, err := ix.query(req.Query, req.Text)
+	q, notes, err := w.(*answer).parse(r.Context(), ix, req)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,17 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
 )
+
+// parse returns the query of a search. A text is read, and its words analysed, within a span.
+func (a *answer) parse(ctx context.Context, ix *index, req *client.SearchRequest) (q riffle.Query, notes []client.Note, err error) {
+	if req.Text != nil {
+		_, _, done := a.server.span(ctx, "parse", ix)
+		defer func() { done(err) }()
+	}
+	return ix.query(req.Query, req.Text)
+}
 
 // run searches: within a span, and with a record if it takes long.
 func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions) (res *riffle.Result, err error) {
