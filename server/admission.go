@@ -61,3 +61,24 @@ func (g *gate) refuse() *fault {
 	p.retry = min(max(p.retry, 1), 60)
 	return p
 }
+
+// A budget bounds what requests hold together, in bytes.
+type budget struct {
+	most int64
+	held atomic.Int64
+}
+
+// take takes bytes, or says that there are not so many left. A refusal changes nothing, so that it cannot cause others.
+func (b *budget) take(n int64) bool {
+	for {
+		held := b.held.Load()
+		if held+n > b.most {
+			return false
+		}
+		if b.held.CompareAndSwap(held, held+n) {
+			return true
+		}
+	}
+}
+
+func (b *budget) give(n int64) { b.held.Add(-n) }

@@ -29,10 +29,9 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 		size = r.ContentLength + 1 // one more, for the read that finds the end
 	}
 	held := int64(0)
-	release = func() { s.arrived.Add(-held) }
+	release = func() { s.arrived.give(held) }
 	hold := func(n int64) bool {
-		if s.arrived.Add(n) > s.opts.AnswerBytes {
-			s.arrived.Add(-n)
+		if !s.arrived.take(n) {
 			return false
 		}
 		held += n

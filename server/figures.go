@@ -25,10 +25,10 @@ var figures = []figure{
 	ofQueues("riffle_queue_waiting", gaugeKind, "Requests that wait for their turn.", func(g *gate) float64 { return float64(min(g.waiting.Load(), g.queue)) }),
 	ofQueues("riffle_queue_refused_total", counterKind, "Requests that were refused because too many waited.", func(g *gate) float64 { return float64(g.refused.Load()) }),
 	{"riffle_http_unread_bytes", gaugeKind, "Memory of answers that clients have not read yet.", nil, func(s *Server, is func(float64, ...string)) {
-		is(float64(s.unread.Load()))
+		is(float64(s.unread.held.Load()))
 	}, nil},
 	{"riffle_http_arrived_bytes", gaugeKind, "Memory of bodies that have been read before their requests have had a turn.", nil, func(s *Server, is func(float64, ...string)) {
-		is(float64(s.arrived.Load()))
+		is(float64(s.arrived.held.Load()))
 	}, nil},
 	{"riffle_indexes", gaugeKind, "Indexes that are served.", nil, func(s *Server, is func(float64, ...string)) { is(float64(len(s.host.all()))) }, nil},
 

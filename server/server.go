@@ -31,8 +31,8 @@ type Server struct {
 	stopped context.CancelFunc
 	stop    context.Context // ends when the server is told to stop
 	drains  atomic.Bool
-	unread  atomic.Int64   // bytes of answers that are being written
-	arrived atomic.Int64   // bytes of bodies that have been read before their requests have a turn
+	unread  budget         // bytes of answers that are being written
+	arrived budget         // bytes of bodies that have been read before their requests have a turn
 	active  sync.WaitGroup // requests under way
 	mu      sync.Mutex     // guards the change from active to stopped
 
@@ -61,6 +61,7 @@ func New(o *Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, mux: http.NewServeMux()}
 	s.keys.Store(opts.Keys)
+	s.unread.most, s.arrived.most = opts.AnswerBytes, opts.AnswerBytes
 	s.kept.most, s.kept.keep = opts.IdempotencyBytes, opts.IdempotencyTime
 	s.tracer = opts.Tracer.Tracer(scope)
 	if s.metrics, err = newMetrics(s, opts.Registry); err != nil {
@@ -335,11 +336,11 @@ func (a *answer) whole(status int, data []byte) error {
 		}
 	}
 	n := int64(len(data))
-	defer a.server.unread.Add(-n)
-	if a.server.unread.Add(n) > a.server.opts.AnswerBytes {
+	if !a.server.unread.take(n) {
 		h.Del("Content-Encoding")
 		return kindBusy.fault("clients have not read %d bytes of answers", a.server.opts.AnswerBytes)
 	}
+	defer a.server.unread.give(n)
 	a.left()
 	a.began, a.status = true, status
 	a.ResponseWriter.WriteHeader(status)
