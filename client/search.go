@@ -128,15 +128,15 @@ func each[T any](raw map[string]json.RawMessage, read func([]byte) (T, error)) (
 
 // A SearchAnswer is the answer to a SearchRequest. The members are those of riffle.Result.
 type SearchAnswer struct {
-	Hits         []Hit                               `json:"hits"`
-	Total        int                                 `json:"total"`
-	TotalExact   bool                                `json:"total_exact"`
-	Groups       int                                 `json:"groups,omitempty"`
-	Incomplete   bool                                `json:"incomplete,omitempty"`
-	Aggregations map[string]riffle.AggregationResult `json:"aggregations,omitempty"`
-	Work         Work                                `json:"work"`
-	Executor     string                              `json:"executor"`
-	Took         float64                             `json:"took_ms"` // milliseconds in the engine
+	Hits         []Hit                        `json:"hits"`
+	Total        int                          `json:"total"`
+	TotalExact   bool                         `json:"total_exact"`
+	Groups       int                          `json:"groups,omitempty"`
+	Incomplete   bool                         `json:"incomplete,omitempty"`
+	Aggregations map[string]AggregationResult `json:"aggregations,omitempty"`
+	Work         Work                         `json:"work"`
+	Executor     string                       `json:"executor"`
+	Took         float64                      `json:"took_ms"` // milliseconds in the engine
 
 	// Notes are what a lenient text could not be read for.
 	Notes []Note `json:"notes,omitempty"`
@@ -168,7 +168,25 @@ type Hit struct {
 	Version   uint64                `json:"version,omitempty"`
 	Fields    map[string]any        `json:"fields,omitempty"`
 	Fragments map[string][]Fragment `json:"fragments,omitempty"`
-	Cursor    riffle.Cursor         `json:"cursor"`
+	Cursor    riffle.Cursor         `json:"cursor,omitzero"` // not of a hit of an aggregation
+}
+
+// An AggregationResult is the result of an aggregation; see riffle.AggregationResult.
+type AggregationResult struct {
+	Buckets     []Bucket                 `json:"buckets,omitempty"`
+	Other       int                      `json:"other,omitempty"`
+	Missing     int                      `json:"missing,omitempty"`
+	Distinct    int                      `json:"distinct,omitempty"`
+	Stats       *riffle.AggregationStats `json:"stats,omitempty"`
+	Percentiles []riffle.Percentile      `json:"percentiles,omitempty"`
+	Hits        []Hit                    `json:"hits,omitempty"`
+}
+
+// A Bucket has the documents of an aggregation with one value; see riffle.AggregationBucket.
+type Bucket struct {
+	Key   any                          `json:"key"`
+	Count int                          `json:"count"`
+	Sub   map[string]AggregationResult `json:"sub,omitempty"`
 }
 
 // A Fragment is a part of a text that shows what matches; see riffle.Fragment.

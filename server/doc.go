@@ -25,6 +25,7 @@
 //	POST   /v1/indexes/{index}/search           search
 //	GET    /v1/indexes/{index}/search?q=…       search by a text in the query language
 //	POST   /v1/indexes/{index}/count            count
+//	GET    /v1/openapi.json                     the API as an OpenAPI document, with all paths and members
 //	GET    /healthz, /readyz                    whether the process runs; whether it takes requests
 //	GET    /metrics                             figures for Prometheus
 //	GET    /debug/pprof/                        profiles of the process

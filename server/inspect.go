@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -169,6 +170,9 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) error {
 // inSmallLetters returns a value of structs as maps, with names such as cache_hit_bytes for CacheHitBytes. So
 // figures that the engine learns to give are served without a change here.
 func inSmallLetters(v reflect.Value) any {
+	if text, ok := v.Interface().(fmt.Stringer); ok && v.Kind() < reflect.Array { // such as riffle.DocOrder
+		return text.String()
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {

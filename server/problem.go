@@ -108,6 +108,10 @@ func faultOf(err error) *fault {
 		return kindNoDocument.caused(err)
 	case errors.Is(err, riffle.ErrReadOnly):
 		return kindReadOnly.caused(err)
+	case errors.Is(err, riffle.ErrNoDevice):
+		p = kindRequest.caused(err)
+		p.Part = "processor"
+		return p
 	case errors.Is(err, riffle.ErrLate):
 		return kindLate.caused(err)
 	case errors.Is(err, riffle.ErrClosed):
@@ -141,8 +145,9 @@ func snake(name string) string {
 	}
 	var b strings.Builder
 	for i, r := range name {
-		if 'A' <= r && r <= 'Z' {
-			if i > 0 && !('A' <= name[i-1] && name[i-1] <= 'Z') {
+		if capital(name[i]) {
+			// A word begins after a small letter, and before one: WALBytes has two.
+			if i > 0 && (!capital(name[i-1]) || i+1 < len(name) && !capital(name[i+1]) && name[i+1:] != "s") {
 				b.WriteByte('_')
 			}
 			r += 'a' - 'A'
@@ -151,6 +156,8 @@ func snake(name string) string {
 	}
 	return b.String()
 }
+
+func capital(b byte) bool { return 'A' <= b && b <= 'Z' }
 
 // writeProblem answers with the problem of a fault.
 func writeProblem(w http.ResponseWriter, p *fault) {

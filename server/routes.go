@@ -23,6 +23,8 @@ var routes = []route{
 	{"GET /inside", RoleRead, searchQueue, (*Server).insideView},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
+	{"GET /v1/openapi.json", RoleNone, noQueue, (*Server).describe},
+
 	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},
 	{"PUT /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).createIndex},
 	{"DELETE /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).dropIndex},

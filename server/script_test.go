@@ -36,15 +36,16 @@ func newServer(t testing.TB, o *Options) *Server {
 }
 
 // TestScripts sends the requests of testdata/http and prints the answers. A request is a line with the method and the
-// path, lines of headers, and the body. What differs from run to run is an ellipsis.
+// path, lines of headers, and the body. What differs from run to run is an ellipsis. Answers, and requests that were
+// carried out, must be as the OpenAPI document says.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/http", func(t *testing.T, path string) {
-		s := newServer(t, nil)
+		s, c := newServer(t, nil), readTheContract(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd != "http" {
 				d.Fatalf(t, "unknown command")
 			}
-			return printAnswer(t, send(s, readRequest(t, d.Input)))
+			return printAnswer(t, exchange(t, c, s, readRequest(t, d.Input)))
 		})
 	})
 }
@@ -73,6 +74,28 @@ func readRequest(t testing.TB, text string) *http.Request {
 		r.Header.Set(h[0], h[1])
 	}
 	return r
+}
+
+// exchange is send, and holds both sides against the OpenAPI document.
+func exchange(t *testing.T, c *contract, h http.Handler, r *http.Request) *http.Response {
+	sent, err := readAll(&r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := send(h, r)
+	got, err := readAll(&res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.checkAnswer(r, res.StatusCode, res.Header, got); err != nil {
+		t.Errorf("%s %s: openapi.json: %v", r.Method, r.URL, err)
+	}
+	if res.StatusCode < 300 {
+		if err := c.checkRequest(r, sent, got); err != nil {
+			t.Errorf("%s %s: openapi.json: %v", r.Method, r.URL, err)
+		}
+	}
+	return res
 }
 
 // send returns the answer of a server to a request.

@@ -207,24 +207,43 @@ func orZero(p *float64) float64 {
 
 // answerOf returns the answer to a request.
 func answerOf(res *riffle.Result, req *client.SearchRequest) *client.SearchAnswer {
-	a := &client.SearchAnswer{
-		Hits: make([]client.Hit, len(res.Hits)), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
-		Aggregations: res.Aggregations, Work: client.Work(res.Work), Executor: res.Executor, Took: float64(res.Duration) / 1e6,
+	html := req.Highlight != nil && req.Highlight.HTML
+	return &client.SearchAnswer{
+		Hits: hitsOf(res.Hits, html), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
+		Aggregations: aggregationsOf(res.Aggregations), Work: client.Work(res.Work), Executor: res.Executor, Took: float64(res.Duration) / 1e6,
 	}
-	for i := range res.Hits {
-		h := &res.Hits[i]
-		hit := client.Hit{
+}
+
+func hitsOf(hits []riffle.Hit, html bool) []client.Hit {
+	all := make([]client.Hit, len(hits))
+	for i := range hits {
+		h := &hits[i]
+		all[i] = client.Hit{
 			ID: client.ID(h.ID), Score: h.Score, Sort: h.Sort, Group: h.Group, GroupSize: h.GroupSize, Version: h.Version, Fields: h.Fields, Cursor: h.Cursor,
 		}
 		if len(h.Fragments) > 0 {
-			hit.Fragments = make(map[string][]client.Fragment, len(h.Fragments))
+			all[i].Fragments = make(map[string][]client.Fragment, len(h.Fragments))
 		}
 		for field, list := range h.Fragments {
-			hit.Fragments[field] = fragmentsOf(list, req.Highlight.HTML)
+			all[i].Fragments[field] = fragmentsOf(list, html)
 		}
-		a.Hits[i] = hit
 	}
-	return a
+	return all
+}
+
+func aggregationsOf(results map[string]riffle.AggregationResult) map[string]client.AggregationResult {
+	if len(results) == 0 {
+		return nil
+	}
+	all := make(map[string]client.AggregationResult, len(results))
+	for name, r := range results {
+		to := client.AggregationResult{Other: r.Other, Missing: r.Missing, Distinct: r.Distinct, Stats: r.Stats, Percentiles: r.Percentiles, Hits: hitsOf(r.Hits, false)}
+		for _, b := range r.Buckets {
+			to.Buckets = append(to.Buckets, client.Bucket{Key: b.Key, Count: b.Count, Sub: aggregationsOf(b.Sub)})
+		}
+		all[name] = to
+	}
+	return all
 }
 
 func fragmentsOf(list []riffle.Fragment, html bool) []client.Fragment {
