@@ -1,6 +1,8 @@
 package riffle
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/riffle-search/riffle/analysis"
@@ -135,6 +137,19 @@ func SchemaOf(doc any) (*Schema, error) { return publicSchema(document.SchemaOf(
 
 // String returns the schema as JSON, as ParseSchema reads it.
 func (s *Schema) String() string { return s.internal().String() }
+
+// Validate returns an error that names every part of the schema that Open would refuse in a new index. Analyzers are
+// those of the schema and the registered ones, not those of Options.Analyzers.
+func (s *Schema) Validate() error {
+	d := s.internal()
+	if d == nil {
+		return nil
+	}
+	if err := errors.Join(d.CheckNames(), d.Validate(analysis.Lookup)); err != nil {
+		return fmt.Errorf("riffle: %w", err)
+	}
+	return nil
+}
 
 // internal returns a copy of the schema for package document. It accepts nil.
 func (s *Schema) internal() *document.Schema {

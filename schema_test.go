@@ -331,3 +331,22 @@ func TestSchemaIsCopiedWhole(t *testing.T) {
 		t.Errorf("%+v comes back as %+v, %v", s, back, err)
 	}
 }
+
+// TestSchemaValidate: Validate refuses what Open refuses, and names all of it.
+func TestSchemaValidate(t *testing.T) {
+	for _, s := range []*Schema{nil, {}, {Analyzer: "english", Fields: map[string]Field{"a": {Type: FieldText}, "b": {Type: FieldText, CopyFrom: []string{"a"}}}}} {
+		if err := s.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	bad := &Schema{Analyzer: "klingon", Fields: map[string]Field{"b": {Type: FieldNumber, Analyzer: "english"}}}
+	err := bad.Validate()
+	if err == nil || !strings.Contains(err.Error(), "klingon") || !strings.Contains(err.Error(), `"b"`) {
+		t.Error(err)
+	}
+	e, openErr := Open(t.TempDir(), &Options{Schema: bad})
+	if openErr == nil {
+		e.Close()
+		t.Error("Open takes what Validate refuses")
+	}
+}

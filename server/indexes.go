@@ -32,6 +32,11 @@ func (s *Server) createIndex(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, &body); err != nil {
 		return err
 	}
+	if err := body.Schema.Validate(); err != nil {
+		p := kindRequest.caused(err)
+		p.Part = "schema"
+		return p
+	}
 	name := r.PathValue("index")
 	if err := s.host.create(name, body.Schema); err != nil {
 		return err
