@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -145,6 +146,9 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, value any) err
 
 // decode reads JSON strictly. Numbers keep all their digits.
 func decode(data []byte, value any) error {
+	if err := checkUTF8(data); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	d.UseNumber()
@@ -159,6 +163,21 @@ func decode(data []byte, value any) error {
 		return p
 	}
 	return malformed(err)
+}
+
+// checkUTF8 makes sure that JSON is UTF-8. Package json would read other bytes as U+FFFD, and so take different ids
+// for the same.
+func checkUTF8(data []byte) error {
+	if utf8.Valid(data) {
+		return nil
+	}
+	offset := 0
+	for r, n := utf8.DecodeRune(data); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(data[offset:]) {
+		offset += n
+	}
+	p := kindRequest.fault("JSON is UTF-8, which the byte %#02x is not; a text of other bytes is {\"bytes\": …} in base64", data[offset])
+	p.Offset = &offset
+	return p
 }
 
 // malformed returns the problem of JSON that cannot be read, with its place.

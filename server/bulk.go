@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/client"
@@ -165,7 +166,7 @@ func (b *bulk) parse(lines []bulkLine) (*riffle.Batch, error) {
 	array := []byte{'['}
 	for i, l := range lines {
 		// Checked alone: two lines may make a value together.
-		if l.text[0] != '{' || !json.Valid(l.text) {
+		if l.text[0] != '{' || !json.Valid(l.text) || !utf8.Valid(l.text) {
 			var v map[string]any
 			if err := decode(l.text, &v); err != nil {
 				return nil, err

@@ -165,6 +165,9 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		var b riffle.Batch
+		if err := checkUTF8(data); err != nil {
+			return err
+		}
 		if err := json.Unmarshal(data, &b); err != nil {
 			return asDocument(malformed(err), err)
 		}

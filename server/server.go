@@ -81,7 +81,10 @@ func New(o *Options) (*Server, error) {
 	s.gates[writeQueue] = newGate(opts.Writes, opts.Queue)
 	s.gates[copyQueue] = newGate(opts.Copies, opts.Queue)
 	for i := range routes {
-		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(&routes[i], w, r) })
+		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) {
+			setSlashID(r)
+			s.serve(&routes[i], w, r)
+		})
 	}
 	s.host.listen, s.host.forget = s.Listener, s.metrics.forget
 	if err := s.host.open(opts); err != nil {
@@ -148,6 +151,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, faultOf(err))
 		return
 	}
+	r = forSlashID(r)
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
 		s.mux.ServeHTTP(w, r)
