@@ -17,11 +17,11 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := s.host.all()[0].engine
-	for id, doc := range map[string]map[string]any{
-		"moby": {"title": "Moby <b>Dick</b>", "text": "Call me Ishmael <script>alert(1)</script>.", "place": "sea & shore"},
-		"book": {"title": "The Jungle Book", "text": "Now Rann the Kite brings home the night.", "place": "jungle"},
+	for _, doc := range []map[string]any{
+		{"id": "moby", "title": "Moby <b>Dick</b>", "text": "Call me Ishmael <script>alert(1)</script>.", "place": "sea & shore"},
+		{"id": "book", "title": "The Jungle Book", "text": "Now Rann the Kite brings home the night.", "place": "jungle"},
 	} {
-		if err := e.Put(t.Context(), id, doc); err != nil {
+		if err := e.Put(t.Context(), doc["id"].(string), doc); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,6 +49,7 @@ func TestPage(t *testing.T) {
 		{"/inside?field=title&prefix=ju", []string{`/?index=books&amp;q=title:%22jungle%22`}, []string{"moby"}},
 		{"/inside?id=moby", []string{"Version 2", "sea &amp; shore"}, []string{"no document"}},
 		{"/inside?id=nobody", []string{"There is no document with this id"}, nil},
+		{"/watch", []string{"Mean time of a search", `data-of="rate riffle_searches_total"`, "Lists cached, opened"}, []string{"GPU"}},
 		{"/?part=results", []string{"1 to 2 of 2"}, []string{"<!doctype html>"}},
 		{"/?q=%22%3E%3Cscript%3E", nil, []string{`"><script>`}},
 		{"/assets/page.js", []string{"Searches as the user types"}, nil},

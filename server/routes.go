@@ -21,6 +21,7 @@ var routes = []route{
 	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
 	{"GET /why", RoleRead, searchQueue, (*Server).whyView},
 	{"GET /inside", RoleRead, searchQueue, (*Server).insideView},
+	{"GET /watch", RoleRead, searchQueue, (*Server).watchView},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
 	{"GET /v1/openapi.json", RoleNone, noQueue, (*Server).describe},

@@ -1,4 +1,4 @@
-// Searches as the user types, and completes words. Everything else works without it.
+// Searches as the user types, completes words, and draws charts. Everything else works without it.
 "use strict";
 
 const form = document.getElementById("search");
@@ -165,3 +165,58 @@ for (const select of document.querySelectorAll("header select")) {
   select.form.querySelector("button").hidden = true;
   select.addEventListener("change", () => select.form.submit());
 }
+
+// figuresOf reads the metrics of this index: their names and values, summed over other labels.
+function figuresOf(text) {
+  const sums = new Map();
+  for (const line of text.split("\n")) {
+    const m = /^(riffle_\w+)(?:\{(.*)\})? (\S+)/.exec(line);
+    if (!m || (m[2]?.includes('index="') && !m[2].includes(`index="${index}"`))) continue;
+    sums.set(m[1], (sums.get(m[1]) ?? 0) + Number(m[3]));
+  }
+  return sums;
+}
+
+// valueOf computes a chart's value from the figures now and some time before.
+function valueOf(of, now, before, seconds) {
+  const [how, a, b] = of.split(" ");
+  const change = (name) => (now.get(name) ?? 0) - (before.get(name) ?? 0);
+  if (how === "rate") return change(a) / seconds;
+  if (how === "mean") return change(a + "_count") ? (1000 * change(a + "_sum")) / change(a + "_count") : NaN;
+  const all = change(a) + change(b);
+  return all ? (100 * change(a)) / all : NaN;
+}
+
+const drawn = [...document.querySelectorAll("figure[data-of]")].map((figure) => ({ figure, values: [] }));
+
+function draw({ figure, values }) {
+  const last = values.at(-1);
+  figure.querySelector("output").textContent = Number.isNaN(last) ? "–" : last.toLocaleString(undefined, { maximumSignificantDigits: 3 });
+  const most = figure.dataset.of.startsWith("share") ? 100 : Math.max(1e-9, ...values.filter((v) => !Number.isNaN(v)));
+  const from = 120 - values.length;
+  const points = values.map((v, i) => (Number.isNaN(v) ? "" : `${from + i + 1},${39 - (38 * v) / most}`));
+  figure.querySelector("polyline").setAttribute("points", points.filter(Boolean).join(" "));
+}
+
+async function watch() {
+  let before, at;
+  for (;;) {
+    try {
+      const answer = await fetch("/metrics");
+      const now = figuresOf(await answer.text());
+      const time = performance.now();
+      if (before && answer.ok) {
+        for (const d of drawn) {
+          d.values = [...d.values, valueOf(d.figure.dataset.of, now, before, (time - at) / 1000)].slice(-120);
+          draw(d);
+        }
+      }
+      [before, at] = [now, time];
+    } catch {
+      before = undefined; // the server does not answer: go on when it does
+    }
+    await new Promise((next) => setTimeout(next, document.hidden ? 5000 : 1000));
+  }
+}
+
+if (drawn.length) watch();
