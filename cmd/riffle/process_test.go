@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -121,7 +122,8 @@ func TestStopAnswersAll(t *testing.T) {
 	if status, text := p.call(t, "PUT", "/v1/indexes/books", ""); status != http.StatusCreated {
 		t.Fatal(text)
 	}
-	const halves, lines = 8, 3000
+	const halves, lines = 4, 3000
+	text := strings.Repeat("moby dick ", 160) // the server reads 2 MB before it begins to carry out a body
 	var bodies [halves]*io.PipeWriter
 	results := make(chan error, halves)
 	for i := range halves {
@@ -142,7 +144,7 @@ func TestStopAnswersAll(t *testing.T) {
 	send := func(from, to int) {
 		for n := from; n < to; n++ {
 			for i, w := range bodies {
-				fmt.Fprintf(w, `{"put": "%d.%d", "fields": {"text": "moby dick"}}`+"\n", i, n)
+				fmt.Fprintf(w, `{"put": "%d.%d", "fields": {"text": %q}}`+"\n", i, n, text)
 			}
 		}
 	}
@@ -151,7 +153,7 @@ func TestStopAnswersAll(t *testing.T) {
 		_, text := p.call(t, "POST", "/v1/indexes/books/count", "{}")
 		return !strings.Contains(text, `"count":0`)
 	})
-	searches, answers := make(chan error), make([]int, 4)
+	searches, answers := make(chan error), make([]atomic.Int64, 4)
 	for i := range answers {
 		go func() {
 			c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
@@ -167,21 +169,26 @@ func TestStopAnswersAll(t *testing.T) {
 					searches <- err
 					return
 				}
-				answers[i]++
+				answers[i].Add(1)
 			}
 		}()
 	}
-	time.Sleep(50 * time.Millisecond)
+	waitUntil(t, "each client has had answers", func() bool {
+		for i := range answers {
+			if answers[i].Load() == 0 {
+				return false
+			}
+		}
+		return true
+	})
 	p.Process.Signal(syscall.SIGTERM)
 	waitUntil(t, "stopping", func() bool { return strings.Contains(p.log.String(), "msg=stopping") })
 	if status, text := p.call(t, "GET", "/readyz", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %d %s", status, text)
 	}
-	for i := range answers {
+	for range answers {
 		if err := <-searches; err != nil {
 			t.Error(err)
-		} else if answers[i] == 0 {
-			t.Error("a client has had no answer at all")
 		}
 	}
 	waitUntil(t, "new connections are refused", func() bool {
