@@ -127,7 +127,7 @@ func checkDocuments(e *riffle.Engine) error {
 		}
 		err = errors.Join(err, e)
 	})
-	for _, check := range []func(*riffle.Engine) (int, error){checkTagged, checkUnsigned, checkPlaces, checkUpdated} {
+	for _, check := range []func(*riffle.Engine) (int, error){checkTagged, checkUnsigned, checkPlaces, checkUpdated, checkLayered} {
 		there, checkErr := check(e)
 		count += there
 		err = errors.Join(err, checkErr)

@@ -154,6 +154,50 @@ func checkUpdated(e *riffle.Engine) (there int, err error) {
 	return 1, errors.Join(err, countErr)
 }
 
+// layeredDocs is how many documents putLayered adds: so many that the updates of one of them are small beside those of
+// all, and become a layer of their own.
+const layeredDocs = 300
+
+// putLayered adds documents for updates in layers, which indexes of updates 1 lack.
+func putLayered(e *riffle.Engine) error {
+	var b riffle.Batch
+	for n := range layeredDocs {
+		b.Put(fmt.Sprint("layered ", n), map[string]any{"left": 0})
+	}
+	return e.Apply(ctx, &b)
+}
+
+// updateLayered gives those documents numbers, from the first on.
+func updateLayered(e *riffle.Engine, first int) error {
+	var b riffle.Batch
+	for n := first; n < layeredDocs; n++ {
+		b.Update(fmt.Sprint("layered ", n), map[string]any{"left": leftOf(n) + first})
+	}
+	return e.Apply(ctx, &b)
+}
+
+// leftOf is a number of a document that a column cannot pack into few bits.
+func leftOf(n int) int { return n * n * 7919 % 1_000_003 }
+
+// checkLayered compares the documents with updates in layers, if there are some, with what they made of them.
+func checkLayered(e *riffle.Engine) (there int, err error) {
+	for n := range layeredDocs {
+		got, e := e.Get(ctx, fmt.Sprint("layered ", n))
+		if errors.Is(e, riffle.ErrNotFound) && n == 0 {
+			return 0, nil
+		}
+		left := leftOf(n)
+		if n == layeredDocs-1 {
+			left += n
+		}
+		if want := map[string]any{"left": int64(left)}; e == nil && fmt.Sprint(got) != fmt.Sprint(want) {
+			e = fmt.Errorf("document %q is %v, want %v", fmt.Sprint("layered ", n), got, want)
+		}
+		err = errors.Join(err, e)
+	}
+	return layeredDocs, err
+}
+
 // unsigned is a number that is no int64.
 const unsigned = uint64(1<<64 - 3)
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/internal/hook"
 )
 
 func main() {
@@ -72,10 +73,12 @@ func writeIndex(dir string) error {
 		first += runDocs
 	}
 	byScore := riffle.Options{Merge: riffle.MergeOptions{Order: riffle.OrderByGlobalScore}, Schema: placeSchema(), AlterSchema: true} // schema 4 and 6
+	hook.Set(&byScore, hook.Knobs{LayerBytes: 1})
 	err = with(dir, byScore, func(e *riffle.Engine) error {
 		moved := &riffle.Batch{Position: []byte(sealedPosition)} // index info 1
-		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), putSealedPlaces(e), putUpdated(e), e.Apply(ctx, moved), e.Flush(ctx))
-		err = errors.Join(err, update(e, 2), e.Flush(ctx)) // index info 2
+		err := errors.Join(put(e, first, logged), change(e, 0, logged-20), putSealedPlaces(e), putUpdated(e), putLayered(e), e.Apply(ctx, moved), e.Flush(ctx))
+		err = errors.Join(err, update(e, 2), updateLayered(e, 0), e.Flush(ctx)) // index info 2
+		err = errors.Join(err, updateLayered(e, layeredDocs-1), e.Flush(ctx))   // updates 2
 		return errors.Join(err, put(e, logged, docs), change(e, logged-20, docs))
 	})
 	if err != nil {
@@ -97,7 +100,7 @@ func writeIndex(dir string) error {
 }
 
 // pairSchema is the schema with pairs of words, which the last segment and the log have, and the other
-// segments lack, and with a field for updates.
+// segments lack, and with two fields for updates.
 func pairSchema() *riffle.Schema {
 	s := schema
 	s.Fields = maps.Clone(s.Fields)
@@ -105,6 +108,7 @@ func pairSchema() *riffle.Schema {
 	body.PhrasePairs = []string{"every", "w0", "w1", "w2", "w3"}
 	s.Fields["body"] = body
 	s.Fields["sold"] = riffle.Field{Type: riffle.FieldNumber, NoIndex: true, Column: riffle.ColumnStored}
+	s.Fields["left"] = s.Fields["sold"]
 	return &s
 }
 
