@@ -55,10 +55,10 @@
 // them if it was opened with the Listener of the Server.
 //
 // Options.Tracer makes a span of each request, which goes on with the trace that a client sends as traceparent
-// (W3C). Within it the text of a query that is read, a search and each batch of changes have spans of their own; how
-// the engine plans, executes and loads has none, because it tells only the whole. Seals and merges, which belong to no request, have
-// traces of their own. The package has OpenTelemetry's API alone: who wants spans exported sets a provider with
-// an exporter.
+// (W3C). Within it, reading the text of a query, a search, and each batch of changes have spans of their own.
+// Planning, executing and loading have none: the engine reports only the whole. Seals and merges belong to no
+// request and have traces of their own. The package uses OpenTelemetry's API alone. A program that wants spans
+// exported sets a provider with an exporter.
 //
 // Options.Log gets a record of each request, and Options.SlowQuery makes records of queries that take long.
 // /debug/pprof has the profiles of the process, for go tool pprof and a key of RoleAdmin.

@@ -3,7 +3,9 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/riffle-search/riffle"
 )
@@ -78,7 +80,7 @@ func (s *Server) insideView(w http.ResponseWriter, r *http.Request) error {
 		}
 		if !p.Missing {
 			p.Document = &d
-			for _, name := range sortedKeys(d.Fields) {
+			for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 				p.Fields = append(p.Fields, pageField{name, plainText(d.Fields[name])})
 			}
 		}

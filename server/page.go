@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -274,7 +275,7 @@ func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
 			break
 		}
 	}
-	for _, field := range sortedKeys(h.Fragments) {
+	for _, field := range slices.Sorted(maps.Keys(h.Fragments)) {
 		for _, f := range h.Fragments[field] {
 			if field == titled && f.Text == to.Title {
 				continue
@@ -282,7 +283,7 @@ func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
 			to.Fragments = append(to.Fragments, pageFragment{field, template.HTML(f.HTML)}) // escaped by riffle.Fragment.HTML
 		}
 	}
-	for _, name := range sortedKeys(h.Fields) {
+	for _, name := range slices.Sorted(maps.Keys(h.Fields)) {
 		text := plainText(h.Fields[name])
 		if name == titled || len(text) > 200 && len(to.Fragments) > 0 {
 			continue
@@ -374,16 +375,6 @@ func faultAt(text string, e *riffle.ParseError) *textFault {
 		f.Reason += "; " + e.Hint
 	}
 	return f
-}
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // grouped returns a whole number with its thousands apart, by thin spaces.

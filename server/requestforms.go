@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/riffle-search/riffle"
@@ -64,7 +66,7 @@ func inGo(req *client.SearchRequest) string {
 	}
 	if len(req.Aggregations) > 0 {
 		b.WriteString("\tAggregations: map[string]riffle.Aggregation{\n")
-		for _, name := range sortedKeys(req.Aggregations) {
+		for _, name := range slices.Sorted(maps.Keys(req.Aggregations)) {
 			if t, ok := req.Aggregations[name].(riffle.TermsAggregation); ok {
 				fmt.Fprintf(&b, "\t\t%q: riffle.TermsAggregation{Field: %q, Size: %d},\n", name, t.Field, t.Size)
 			}
@@ -73,7 +75,7 @@ func inGo(req *client.SearchRequest) string {
 	}
 	if len(req.Selections) > 0 {
 		b.WriteString("\tSelections: map[string]riffle.Query{\n")
-		for _, name := range sortedKeys(req.Selections) {
+		for _, name := range slices.Sorted(maps.Keys(req.Selections)) {
 			fmt.Fprintf(&b, "\t\t%q: %#v,\n", name, req.Selections[name])
 		}
 		b.WriteString("\t},\n")
