@@ -89,14 +89,14 @@ type padded [32*RowBytes + readBehindBytes]byte
 //go:noinline
 func docsPadded(dst *[BlockSize]uint32, rows []byte, n, width int, prev uint32) {
 	var p padded
-	copy(p[:], rows)
+	copy(p[:], rows[:RowBytes*packedRows(n, width)])
 	unpackDocs(dst, p[:], n, width, prev)
 }
 
 //go:noinline
 func freqsPadded(dst *[BlockSize]uint32, rows []byte, n, width int) {
 	var p padded
-	copy(p[:], rows)
+	copy(p[:], rows[:RowBytes*packedRows(n, width)])
 	unpackFreqs(dst, p[:], n, width)
 }
 

@@ -85,6 +85,31 @@ func TestUnpack(t *testing.T) {
 	})
 }
 
+// TestUnpackBesideDecode unpacks the first of two blocks while the rows of the second are written,
+// as when two readers decode blocks of one extent. They lie before the end of a page, where rows are
+// copied first. The race detector sees what Go reads of Go's memory.
+func TestUnpackBesideDecode(t *testing.T) {
+	eachVariant(t, func(t *testing.T) {
+		const page, width = 4096, 2
+		memory := make([]byte, 2*page)
+		end := page - int(uintptr(unsafe.Pointer(&memory[0]))%page)
+		if end < 2*RowBytes*width {
+			end += page
+		}
+		rows := memory[end-2*RowBytes*width : end : end]
+		second := rows[RowBytes*width:]
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := range second { // the detector does not see clear
+				second[i] = 1
+			}
+		}()
+		checkUnpack(t, new([BlockSize]uint32), rows, BlockSize, width, noDoc)
+		<-done
+	})
+}
+
 // TestUnpackExtremes unpacks the widest values, whose sums wrap around.
 func TestUnpackExtremes(t *testing.T) {
 	eachVariant(t, func(t *testing.T) {
