@@ -17,14 +17,17 @@ async function show(address, push) {
   const url = new URL(address, location.href);
   history[push ? "pushState" : "replaceState"](null, "", url);
   url.searchParams.set("part", "results");
+  results.ariaBusy = "true";
   try {
     const answer = await fetch(url, { signal: searching.signal });
     const text = await answer.text();
     if (answer.ok) results.innerHTML = text;
     else results.textContent = JSON.parse(text).detail;
   } catch (e) {
-    if (e.name !== "AbortError") results.textContent = "The server does not answer.";
+    if (e.name === "AbortError") return; // another search goes on
+    results.textContent = "The server does not answer.";
   }
+  results.ariaBusy = "false";
 }
 
 // typed returns the address of the search for what is in the form.
