@@ -547,7 +547,7 @@ func TestListener(t *testing.T) {
 				note("searched %v k=%d hits=%d failed=%v %s", e.Query, e.K, e.Hits, e.Err != nil, strings.SplitN(e.Executor+"/", "/", 2)[0])
 			},
 			Sealed: func(e SealEvent) { note("sealed %d docs, bytes %v, number %v", e.Docs, e.Bytes > 0, e.Segment > 0) },
-			Merged: func(e MergeEvent) { note("merged %d segments, %d docs", len(e.Inputs), e.Docs) },
+			Merged: func(e MergeEvent) { note("merged %d segments, %d of %d docs, bytes %v", len(e.Inputs), e.Docs, e.InputDocs, e.InputBytes > e.Bytes) },
 			Failed: func(err error) { note("failed %v", err) },
 		},
 	})
@@ -573,7 +573,7 @@ func TestListener(t *testing.T) {
 		"applied +0 -1 true",
 		"applied +1 -0 true",
 		"sealed 1 docs, bytes true, number true",
-		"merged 2 segments, 2 docs",
+		"merged 2 segments, 2 of 3 docs, bytes true",
 	}
 	if !slices.Equal(events, want) {
 		t.Errorf("events\n%s\nwant\n%s", strings.Join(events, "\n"), strings.Join(want, "\n"))

@@ -67,11 +67,13 @@ type SealEvent struct {
 
 // A MergeEvent describes one merge.
 type MergeEvent struct {
-	Inputs   []uint64 // numbers of the merged segments
-	Segment  uint64   // number of the new one; 0 when nothing was left
-	Docs     int
-	Bytes    int64
-	Duration time.Duration
+	Inputs     []uint64 // numbers of the merged segments
+	InputDocs  int      // documents of these, deleted ones included
+	InputBytes int64    // size of these in the store
+	Segment    uint64   // number of the new one; 0 when nothing was left
+	Docs       int
+	Bytes      int64
+	Duration   time.Duration
 }
 
 // A GPUEvent describes a batch that a GPU failed to answer, or documents that it failed to invert.

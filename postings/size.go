@@ -63,3 +63,35 @@ func (l *List) addChunks(s *Sizes) error {
 	s.Freqs -= docs / 8
 	return scan.Err()
 }
+
+// StoredBits returns how many bits the postings of block b take where the list is stored, or 0 if
+// its directory does not say. Need must have led to the block.
+func (l *List) StoredBits(b int) int {
+	switch {
+	case l.coded != nil:
+		return int(l.coded.endOf(b) - l.coded.at[b])
+	case l.bits:
+		return 0
+	case l.entry > 0 && l.load == nil:
+		return 8 * (l.sizes.Docs + l.sizes.Freqs)
+	}
+	return 8 * RowBytes * l.Enc[b].Rows(l.BlockLen(b))
+}
+
+// StoredBytes returns how many bytes all postings take where the list is stored, without its
+// directory, or 0 if the directory does not say. It reads nothing.
+func (l *List) StoredBytes() int64 {
+	switch {
+	case l.coded != nil:
+		sum := int64(0)
+		for _, bits := range l.coded.ends {
+			sum += (int64(bits) + 7) / 8
+		}
+		return sum
+	case l.bits:
+		return 0
+	case l.entry > 0 && l.load == nil:
+		return int64(l.sizes.Docs + l.sizes.Freqs)
+	}
+	return RowBytes * int64(l.PayloadRows())
+}

@@ -192,7 +192,7 @@ func (f *bulkField) pairsKept() string {
 
 // keeps reports whether the segment has a field: one of pairs only if all documents have these.
 func (b *Bulk) keeps(f *bulkField) bool {
-	return !IsPairField(f.info.Name) || b.byName[wordsOfPairs(f.info.Name)].pairsKept() != ""
+	return !IsPairField(f.info.Name) || b.byName[FieldOfPairs(f.info.Name)].pairsKept() != ""
 }
 
 // norms returns the length codes of the field in a segment of docs documents.

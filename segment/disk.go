@@ -108,7 +108,7 @@ func (d *Disk) describe(key []byte) string {
 			return fmt.Sprint(field)
 		}
 		if name := d.meta.fields[field].Name; IsPairField(name) {
-			return fmt.Sprintf("%q (pairs of its words)", wordsOfPairs(name))
+			return fmt.Sprintf("%q (pairs of its words)", FieldOfPairs(name))
 		}
 		return fmt.Sprintf("%q", d.meta.fields[field].Name)
 	})

@@ -26,7 +26,7 @@ func (m *merger) writeTerms() error {
 			return fmt.Errorf("segment: field %q is one more than the %d that a segment may have", name, maxFields)
 		}
 		having := m.having(name)
-		words := wordsOfPairs(name)
+		words := FieldOfPairs(name)
 		norms, err := m.norms(words, m.having(words))
 		if err != nil {
 			return err

@@ -34,8 +34,8 @@ func PairField(field string) string { return pairMark + field }
 // IsPairField reports whether a name is that of a field of pairs.
 func IsPairField(name string) bool { return strings.HasPrefix(name, pairMark) }
 
-// wordsOfPairs returns the field whose words a field of pairs has, or the name of any other field.
-func wordsOfPairs(name string) string { return strings.TrimPrefix(name, pairMark) }
+// FieldOfPairs returns the field whose words a field of pairs has, or the name of any other field.
+func FieldOfPairs(name string) string { return strings.TrimPrefix(name, pairMark) }
 
 // PairTerm appends the term of a pair of words.
 func PairTerm(dst []byte, first, second string) []byte {
@@ -146,7 +146,7 @@ func (m *meta) openPairs() error {
 		if !IsPairField(f.Name) {
 			continue
 		}
-		of, ok := findField(m.fields, wordsOfPairs(f.Name))
+		of, ok := findField(m.fields, FieldOfPairs(f.Name))
 		if !ok || m.fields[of].Pairs == "" || !f.Norms || f.Positions || m.sparse[i] || m.whole[i] {
 			return corrupt.New(-1, "field %q has pairs of words of another one, which has none, or it has positions", f.Name)
 		}

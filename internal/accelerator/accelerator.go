@@ -42,6 +42,10 @@ type Accelerator interface {
 	// Stats returns current figures.
 	Stats() Stats
 
+	// Lists returns the n lists that queries want most of those in each device's cache, parallel to
+	// Stats.Devices.
+	Lists(n int) [][]CachedList
+
 	// Model is the cost model, which keeps learning.
 	Model() *Model
 

@@ -14,6 +14,7 @@ type (
 	Searches   = dispatch.Stats
 	Model      = dispatch.Model
 	CacheStats = listcache.Stats
+	CachedList = listcache.List
 	Info       = device.Info
 )
 

@@ -48,6 +48,7 @@ func (c *Lists) Growing(key Key, first, docs uint32, count int, open func() (*po
 			s.mu.Unlock()
 			return &List{Postings: l}, nil
 		}
+		e.visits = other.visits
 		c.remove(s, other)
 	}
 	grown := c.insert(s, e)

@@ -56,6 +56,7 @@ type listShard struct {
 	readPositions int64  // part of readBytes
 	inserted      uint64 // entries so far
 	filters       FilterCounts
+	random        uint32   // see visit
 	_             [64]byte // a shard's neighbour is on another cache line
 }
 
@@ -75,6 +76,7 @@ type List struct {
 	same       *List                       // the next of the same hash; guarded by listShard.mu
 	size       atomic.Int64                // as counted in Lists.bytes; 0 for an uncached list. Changed under listShard.mu
 	touched    uint64                      // listShard.inserted when the entry was last made the newest
+	visits     uint64                      // look-ups, about: see visit. Guarded by listShard.mu
 	until      atomic.Uint32               // of a segment in memory: see first
 	prev, next *List                       // in the ring; guarded by listShard.mu
 	hash       uint64
@@ -257,10 +259,11 @@ func (c *Lists) Column(segment uint64, field string, docs uint32, expand func() 
 	return column
 }
 
-// touch makes an entry the newest. Without an insertion since the last time it does nothing: the
+// touch counts a look-up and makes an entry the newest. Without an insertion since the last time it does nothing: the
 // order matters only to evictions, and moving an entry reads its neighbors into the processor's
 // cache.
 func (s *listShard) touch(e *List) {
+	s.visit(e)
 	if e.touched == s.inserted {
 		return
 	}

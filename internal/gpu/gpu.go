@@ -167,6 +167,15 @@ func (a *Accelerator) Stats() accelerator.Stats {
 	return s
 }
 
+// Lists implements accelerator.Accelerator.
+func (a *Accelerator) Lists(n int) [][]accelerator.CachedList {
+	all := make([][]accelerator.CachedList, len(a.executors))
+	for i, x := range a.executors {
+		all[i] = x.Cache().MostVisited(n)
+	}
+	return all
+}
+
 // Close implements accelerator.Accelerator.
 func (a *Accelerator) Close() error {
 	if a.Dispatcher != nil {

@@ -72,6 +72,8 @@ func (ix *Index) merge(ctx context.Context, inputs []mergeInput) error {
 			ev := Merged{Docs: int(out.result.Docs), Duration: time.Since(start)}
 			for _, in := range inputs {
 				ev.Inputs = append(ev.Inputs, in.s.number)
+				ev.InputDocs += int(in.s.disk.Docs())
+				ev.InputBytes += in.s.bytes
 			}
 			if live != nil {
 				ev.Segment, ev.Bytes = live.number, live.bytes

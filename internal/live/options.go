@@ -80,11 +80,13 @@ type Sealed struct {
 
 // Merged describes a merge. Segment is 0 if no document was left.
 type Merged struct {
-	Inputs   []uint64
-	Segment  uint64
-	Docs     int
-	Bytes    int64
-	Duration time.Duration
+	Inputs     []uint64
+	InputDocs  int   // of all inputs, deleted ones included
+	InputBytes int64 // of all inputs
+	Segment    uint64
+	Docs       int
+	Bytes      int64
+	Duration   time.Duration
 }
 
 // failed notifies the listener of a failure, if there is one.

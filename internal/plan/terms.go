@@ -64,6 +64,12 @@ func (rw *Rewriter) EachTerm(ctx context.Context, field, prefix string, yield fu
 	}
 }
 
+// CheckTexts checks that a field can have terms that are texts. part names the call in an error.
+func (rw *Rewriter) CheckTexts(part, field string) error {
+	_, err := rw.normalized(part, field, "", true)
+	return err
+}
+
 // someTerms returns the first terms of a segment in a range, ascending, and whether there are more.
 func (rw *Rewriter) someTerms(number int, field string, r termRange) (terms []expansion, more bool, err error) {
 	err = rw.index.Matching(number, field, r, func(m *segment.Match) error {
