@@ -27,6 +27,7 @@ var accessSamples = map[string]struct{ query, body string }{
 	"POST /v1/indexes/{index}/explain":          {"", `{"id": "moby", "text": {"text": "whale"}}`},
 	"GET /v1/indexes/{index}/suggest":           {"?field=title&q=mo", ""},
 	"GET /v1/indexes/{index}/terms":             {"?field=title", ""},
+	"GET /v1/indexes/{index}/postings":          {"?field=title&term=whale", ""},
 	"POST /v1/indexes/{index}/analyze":          {"", `{"text": "Call me Ishmael"}`},
 }
 

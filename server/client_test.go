@@ -85,6 +85,16 @@ func TestClient(t *testing.T) {
 	if s, err := c.Terms(ctx, "books", "title", "", 1); err != nil || len(s.Terms) != 1 || !s.More {
 		t.Error(s, err)
 	}
+	segment := uint64(0)
+	if p, err := c.Postings(ctx, "books", &client.PostingsRequest{Field: "title", Term: "whale", Segment: &segment, Extents: true, Limit: 1}); err != nil || p.Documents != 1 || len(p.Lists[0].Ranges) != 1 || p.Lists[0].Ranges[0].Encoding != "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := c.Postings(ctx, "books", &client.PostingsRequest{Field: "title", Term: "whale", From: 1}); err != nil || p.Lists[0].Blocks != 1 || len(p.Lists[0].Ranges) != 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if l, err := c.Cache(ctx, "books", 1); err != nil || len(l.Lists) != 1 || l.Lists[0].Bytes == 0 || len(l.Devices) != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
 	if s, err := c.Analyze(ctx, "books", &client.AnalyzeRequest{Field: "title", Text: "The whales"}); err != nil || len(s.Tokens) != 1 || s.Tokens[0].Term != "whale" {
 		t.Error(s, err)
 	}
@@ -94,6 +104,9 @@ func TestClient(t *testing.T) {
 	must(t, c.Compact(ctx, "books"))
 	if s, err := c.Stats(ctx, "books"); err != nil || s["docs"] != float64(2) {
 		t.Error(s, err)
+	}
+	if h, err := c.History(ctx, "books"); err != nil || len(h.Events) != 1 || h.Events[0].Kind != "seal" || h.Events[0].Documents != 2 || h.Events[0].End.Before(h.Since) {
+		t.Errorf("%+v, %v", h, err)
 	}
 	if list, err := c.Indexes(ctx); err != nil || len(list) != 1 || list[0].Name != "books" || list[0].Documents != 2 || list[0].Segments != 1 {
 		t.Error(list, err)

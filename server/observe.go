@@ -107,7 +107,7 @@ func (s *Server) apply(ctx context.Context, ix *index, b *riffle.Batch) (err err
 }
 
 // Listener returns what an engine that is to be mounted under a name needs so that its searches, batches, seals and
-// merges are among the figures, logs and spans of the Server:
+// merges are among the figures, logs and spans of the Server, and in its history of seals and merges:
 //
 //	e, err := riffle.Open("books", &riffle.Options{Listener: s.Listener("books")})
 //	…
@@ -115,14 +115,16 @@ func (s *Server) apply(ctx context.Context, ix *index, b *riffle.Batch) (err err
 //
 // riffle.JoinListeners adds it to another one. Engines in Options.Dir have it.
 func (s *Server) Listener(name string) *riffle.Listener {
-	log := s.opts.Log.With("index", name)
+	log, past := s.opts.Log.With("index", name), s.histories.of(name)
 	return riffle.JoinListeners(s.metrics.listen(name), &riffle.Listener{
 		Sealed: func(ev riffle.SealEvent) {
+			past.sealed(ev)
 			s.backgroundSpan("seal", ev.Duration, attribute.String("riffle.index", name), attribute.Int64("riffle.segment", int64(ev.Segment)),
 				attribute.Int("riffle.documents", ev.Docs), attribute.Int64("riffle.bytes", ev.Bytes))
 			log.Debug("sealed", "segment", ev.Segment, "documents", ev.Docs, "bytes", ev.Bytes, "took", ev.Duration)
 		},
 		Merged: func(ev riffle.MergeEvent) {
+			past.merged(ev)
 			s.backgroundSpan("merge", ev.Duration, attribute.String("riffle.index", name), attribute.Int64("riffle.segment", int64(ev.Segment)),
 				attribute.Int("riffle.inputs", len(ev.Inputs)), attribute.Int("riffle.documents", ev.Docs), attribute.Int64("riffle.bytes", ev.Bytes))
 			log.Debug("merged", "inputs", ev.Inputs, "segment", ev.Segment, "documents", ev.Docs, "bytes", ev.Bytes, "took", ev.Duration)

@@ -45,10 +45,13 @@ var routes = []route{
 	{"POST /v1/indexes/{index}/explain", RoleRead, searchQueue, (*Server).explain},
 	{"GET /v1/indexes/{index}/suggest", RoleRead, searchQueue, (*Server).suggest},
 	{"GET /v1/indexes/{index}/terms", RoleRead, searchQueue, (*Server).terms},
+	{"GET /v1/indexes/{index}/postings", RoleRead, searchQueue, (*Server).postings},
 	{"POST /v1/indexes/{index}/analyze", RoleRead, searchQueue, (*Server).analyze},
 
 	{"GET /v1/indexes/{index}/schema", RoleRead, noQueue, (*Server).schema},
 	{"GET /v1/indexes/{index}/stats", RoleRead, noQueue, (*Server).stats},
+	{"GET /v1/indexes/{index}/cache", RoleRead, searchQueue, (*Server).cache},
+	{"GET /v1/indexes/{index}/history", RoleRead, noQueue, (*Server).history},
 	{"POST /v1/indexes/{index}/compact", RoleAdmin, writeQueue, (*Server).compact},
 	{"GET /v1/indexes/{index}/checkpoint", RoleAdmin, copyQueue, (*Server).checkpoint},
 }

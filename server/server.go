@@ -36,10 +36,11 @@ type Server struct {
 	active  sync.WaitGroup // requests under way
 	mu      sync.Mutex     // guards the change from active to stopped
 
-	metrics  *metrics
-	kept     keptAnswers
-	tracer   trace.Tracer
-	planning sync.Mutex // held while the lists of a slow query are counted
+	metrics   *metrics
+	histories histories
+	kept      keptAnswers
+	tracer    trace.Tracer
+	planning  sync.Mutex // held while the lists of a slow query are counted
 }
 
 // A queue is a limit of concurrency that a request takes part in.
@@ -86,7 +87,11 @@ func New(o *Options) (*Server, error) {
 			s.serve(&routes[i], w, r)
 		})
 	}
-	s.host.listen, s.host.forget = s.Listener, s.metrics.forget
+	s.host.listen = s.Listener
+	s.host.forget = func(index string) {
+		s.metrics.forget(index)
+		s.histories.forget(index)
+	}
 	if err := s.host.open(opts); err != nil {
 		return nil, errors.Join(err, s.host.close())
 	}

@@ -135,6 +135,14 @@ class Client:
         """Figures about an index, in bytes where they are sizes."""
         return self._json("GET", _in(index, "stats"))
 
+    def cache(self, index: str, limit: int = 100) -> Dict[str, Any]:
+        """The cached lists that searches look up most."""
+        return self._json("GET", _in(index, "cache"), params={"limit": limit})
+
+    def history(self, index: str) -> List[Dict[str, Any]]:
+        """The last seals and merges, the newest first."""
+        return self._json("GET", _in(index, "history"))["events"]
+
     def compact(self, index: str) -> None:
         """Merges all segments into one."""
         self._json("POST", _in(index, "compact"))
@@ -259,6 +267,12 @@ class Client:
     def terms(self, index: str, field: str, prefix: str = "", limit: int = 100) -> Dict[str, Any]:
         """Terms of a field, and whether there are more."""
         return self._json("GET", _in(index, "terms"), params={"field": field, "prefix": prefix, "limit": limit})
+
+    def postings(self, index: str, field: str, term: str, **params: Any) -> Dict[str, Any]:
+        """The lists of a term, block by block, with the parameters segment, level, from_ and limit."""
+        if "from_" in params:
+            params["from"] = params.pop("from_")
+        return self._json("GET", _in(index, "postings"), params={**params, "field": field, "term": term})
 
     def analyze(self, index: str, text: str, **members: Any) -> List[Dict[str, Any]]:
         """The tokens of a text, by field or analyzer."""

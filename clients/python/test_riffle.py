@@ -68,6 +68,9 @@ class TestRiffle(unittest.TestCase):
         self.assertTrue(self.c.explain("books", "moby", text="whale")["matches"])
         self.assertEqual(self.c.suggest("books", "title", "wha")[0]["term"], "whale")
         self.assertEqual(self.c.terms("books", "title", "w")["terms"], [{"term": "whale", "documents": 1}])
+        [found] = self.c.postings("books", "title", "whale", from_=0, limit=1)["lists"]
+        self.assertEqual((found["documents"], len(found["ranges"])), (1, 1))
+        self.assertIn("whale", [l.get("term") for l in self.c.cache("books")["lists"]])
         self.assertEqual([t["term"] for t in self.c.analyze("books", "The whales", field="title")], ["whale"])
         with self.assertRaises(riffle.Problem) as raised:
             self.c.search("books", text="title:(whale")
@@ -108,6 +111,7 @@ class TestRiffle(unittest.TestCase):
         self.assertEqual(self.c.schema("books")["fields"]["title"], {"type": "text", "analyzer": "english"})
         self.c.compact("books")
         self.assertEqual(self.c.stats("books")["docs"], 3)
+        self.assertEqual([(e["kind"], e["documents"]) for e in self.c.history("books")], [("seal", 3)])
         out = io.BytesIO()
         self.c.checkpoint("books", out)
         out.seek(0)
