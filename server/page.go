@@ -104,16 +104,24 @@ type searchPage struct {
 	Index   string
 	Query   string
 	Sort    string
+	Sorts   []sortChoice
 	Fault   *textFault
 	Answer  *client.SearchAnswer
 	Hits    []pageHit
 	Facets  []facet
 	Chosen  []choice // values of facets that have been chosen
+	Freed   string   // address of the page without those values
 	First   int      // number of the first hit, from 1
 	Last    int
 	Before  string // address of the page before; empty on the first one
 	After   string
 	Request requestForms
+}
+
+// A sortChoice is an order of hits, as ParseSort reads it.
+type sortChoice struct {
+	Value, Text string
+	Chosen      bool
 }
 
 // A textFault is an error in the text of a query, cut where it is.
@@ -126,11 +134,13 @@ type textFault struct {
 type pageHit struct {
 	Number    int
 	ID        string
-	Title     string
+	Title     template.HTML
 	Score     float64
 	Fragments []pageFragment
+	Beginning string // of a text, where there are no fragments
 	Fields    []pageField
 	Why       string // address of its explanation
+	Inside    string // address of the document
 }
 
 type pageFragment struct {
@@ -215,7 +225,8 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 			req.Selections[field] = q
 		}
 	}
-	p.Request = formsOf(ix.name, req)
+	p.Sorts, p.Freed = ix.sortChoices(p.Sort), freed(params)
+	p.Request = formsOf(r, ix.name, req)
 	q, _, err := w.(*answer).parse(r.Context(), ix, req)
 	var parse *riffle.ParseError
 	if errors.As(err, &parse) {
@@ -264,38 +275,79 @@ func (ix *index) shownFields() ([]string, error) {
 	return fields[:min(len(fields), pageFacets)], nil
 }
 
-// pageHit returns a hit as the page shows it: a title, fragments, and other stored fields that are short.
+// sortFields are offered at most, in two directions each.
+const sortFields = 8
+
+// sortChoices returns orders that the hits can have: by score, and by fields with a column, the first ones by name.
+func (ix *index) sortChoices(chosen string) []sortChoice {
+	all := []sortChoice{{"", "best match", chosen == ""}}
+	fields := ix.engine.Schema().Fields
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		f := fields[name]
+		if f.Type == riffle.FieldText || f.Type == riffle.FieldPlace || f.Column == riffle.ColumnNone || len(all) > 2*sortFields {
+			continue
+		}
+		if keys, err := riffle.ParseSort(name); err != nil || len(keys) != 1 || keys[0] != (riffle.SortKey{Field: name}) {
+			continue // sort texts cannot name it
+		}
+		all = append(all, sortChoice{name, name + ", ascending", chosen == name}, sortChoice{"-" + name, name + ", descending", chosen == "-"+name})
+	}
+	if !slices.ContainsFunc(all, func(c sortChoice) bool { return c.Chosen }) {
+		all = append(all, sortChoice{chosen, chosen, true})
+	}
+	return all
+}
+
+// beginning is how many bytes of a text the page shows where there is no fragment. A text longer than brief is no
+// field among others.
+const (
+	beginning = 200
+	brief     = 80
+)
+
+// pageHit returns a hit as the page shows it: a title, fragments or the beginning of a text, and other stored fields.
 func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
-	to := pageHit{Number: number, ID: string(h.ID), Title: string(h.ID), Score: h.Score}
+	to := pageHit{Number: number, ID: string(h.ID), Score: h.Score}
 	to.Why = "/why?" + url.Values{"index": {ix.name}, "q": {params.Get("q")}, "id": {to.ID}}.Encode()
-	titled := ""
+	to.Inside = "/inside?" + url.Values{"index": {ix.name}, "id": {to.ID}}.Encode() + "#document"
+	titled, title := "", to.ID
 	for _, name := range []string{"title", "name", "subject", "headline"} {
 		if text, ok := h.Fields[name].(string); ok && text != "" {
-			to.Title, titled = text, name
+			title, titled = text, name
 			break
 		}
 	}
+	to.Title = template.HTML(template.HTMLEscapeString(title))
 	for _, field := range slices.Sorted(maps.Keys(h.Fragments)) {
 		for _, f := range h.Fragments[field] {
-			if field == titled && f.Text == to.Title {
+			html := template.HTML(f.HTML) // escaped by riffle.Fragment.HTML
+			if field == titled && f.Text == title {
+				to.Title = html
 				continue
 			}
-			to.Fragments = append(to.Fragments, pageFragment{field, template.HTML(f.HTML)}) // escaped by riffle.Fragment.HTML
+			to.Fragments = append(to.Fragments, pageFragment{field, html})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Fields)) {
 		text := plainText(h.Fields[name])
-		if name == titled || len(text) > 200 && len(to.Fragments) > 0 {
-			continue
-		}
-		if len(text) > 200 {
-			text = strings.ToValidUTF8(text[:200], "") + "…"
-		}
-		if len(h.Fragments[name]) == 0 && len(to.Fields) < 8 {
-			to.Fields = append(to.Fields, pageField{name, text})
+		long := len(text) > brief
+		switch {
+		case name == titled || long && len(to.Fragments) > 0 || len(h.Fragments[name]) > 0:
+		case long && to.Beginning == "":
+			to.Beginning = cut(text)
+		case len(to.Fields) < 8:
+			to.Fields = append(to.Fields, pageField{name, cut(text)})
 		}
 	}
 	return to
+}
+
+// cut returns the beginning of a text.
+func cut(text string) string {
+	if len(text) <= beginning {
+		return text
+	}
+	return strings.ToValidUTF8(text[:beginning], "") + "…"
 }
 
 // plainText returns a stored value as people read it.
@@ -350,6 +402,17 @@ func toggled(params url.Values, field, value string) string {
 		to[name] = append(to[name], value)
 	}
 	to.Del("from")
+	return "/?" + to.Encode()
+}
+
+// freed returns the address of the page without a value of a facet.
+func freed(params url.Values) string {
+	to := url.Values{}
+	for name, values := range params {
+		if !strings.HasPrefix(name, facetParam) && name != "from" {
+			to[name] = values
+		}
+	}
 	return "/?" + to.Encode()
 }
 

@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 		{"/inside?field=title&prefix=ju", []string{`/?index=books&amp;q=title:%22jungle%22`}, []string{"moby"}},
 		{"/inside?id=moby", []string{"Version 2", "sea &amp; shore"}, []string{"no document"}},
 		{"/inside?id=nobody", []string{"There is no document with this id"}, nil},
-		{"/watch", []string{"Mean time of a search", `data-of="rate riffle_searches_total"`, "Lists cached, opened"}, []string{"GPU"}},
+		{"/watch", []string{"99 % of the searches took at most", `data-of="rate riffle_searches_total"`, "Lists found in the cache"}, []string{"GPU"}},
 		{"/?part=results", []string{"1 to 2 of 2"}, []string{"<!doctype html>"}},
 		{"/?q=%22%3E%3Cscript%3E", nil, []string{`"><script>`}},
 		{"/assets/page.js", []string{"Searches as the user types"}, nil},

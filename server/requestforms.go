@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 // requestForms are a search as a program writes it.
 type requestForms struct{ JSON, Curl, Go string }
 
-// formsOf writes a search in all forms.
-func formsOf(index string, req *client.SearchRequest) requestForms {
+// formsOf writes a search in all forms. The page was asked for by r, so that clients reach the server as r did.
+func formsOf(r *http.Request, index string, req *client.SearchRequest) requestForms {
 	plain := *req
 	if len(plain.Selections) == 0 {
 		plain.Selections = nil
@@ -32,9 +33,13 @@ func formsOf(index string, req *client.SearchRequest) requestForms {
 		return requestForms{JSON: err.Error()}
 	}
 	body := strings.TrimSpace(b.String())
+	at := "http://" + r.Host + "/v1/indexes/" + index + "/search"
+	if r.TLS != nil {
+		at = "https" + strings.TrimPrefix(at, "http")
+	}
 	return requestForms{
 		JSON: body,
-		Curl: fmt.Sprintf("curl -H 'Content-Type: application/json' \\\n  http://localhost:7700/v1/indexes/%s/search -d %s", index, quoteShell(body)),
+		Curl: fmt.Sprintf("curl --json %s \\\n  %s", quoteShell(body), quoteShell(at)),
 		Go:   inGo(&plain),
 	}
 }

@@ -15,13 +15,14 @@ type watchPage struct {
 	Charts []chart
 }
 
-// A chart is a figure over the last minutes. Of is what page.js computes it from: a metric, or two as a ratio, with
-// "rate" for the change a second.
+// A chart is a figure over the last minutes. Of is what page.js computes it from: "rate" and a counter for its change
+// a second, "share" and two counters for the part that the first one has, "quantile" and a histogram for its time.
 type chart struct{ Title, Unit, Of string }
 
 var charts = []chart{
 	{"Searches", "a second", "rate riffle_searches_total"},
-	{"Mean time of a search", "ms", "mean riffle_search_seconds"},
+	{"Half of the searches took at most", "ms", "quantile riffle_search_seconds 0.5"},
+	{"99 % of the searches took at most", "ms", "quantile riffle_search_seconds 0.99"},
 	{"Changes", "a second", "rate riffle_changes_total"},
 	{"Lists that were cached", "%", "share riffle_cache_hits_total riffle_cache_misses_total"},
 	{"Blocks that were skipped", "%", "share riffle_search_blocks_skipped_total riffle_search_blocks_decoded_total"},

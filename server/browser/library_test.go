@@ -129,7 +129,7 @@ func eachPassage(f func(id string, p *passage) error) error {
 		return err
 	}
 	defer r.Close()
-	const step = 20 // most books are then among them
+	const step = 50 // most books are then among them
 	for n := 0; n < step*passages; n++ {
 		line, err := r.Line()
 		if err == io.EOF {
@@ -147,8 +147,10 @@ func eachPassage(f func(id string, p *passage) error) error {
 			return err
 		}
 		m := d.Map()
-		title, author, _ := strings.Cut(strings.ReplaceAll(m["title"].(string), "_", ":"), " (")
-		if err := f(d.ID, &passage{Title: title, Author: strings.TrimSuffix(author, ")"), Text: m["text"].(string)}); err != nil {
+		title := m["title"].(string) // such as Island Life (Alfred Russel Wallace)
+		at := strings.LastIndex(title, " (")
+		author := strings.TrimSuffix(title[at+2:], ")")
+		if err := f(d.ID, &passage{Title: title[:at], Author: author, Text: m["text"].(string)}); err != nil {
 			return err
 		}
 	}

@@ -47,4 +47,5 @@ func (v *view) show(b *tab) {
 	if v.then != nil {
 		v.then(b)
 	}
+	b.wait(`document.readyState === "complete" && document.documentElement.offsetWidth > 0`)
 }

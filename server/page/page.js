@@ -10,29 +10,53 @@ const index = document.body.dataset.index;
 let searching = new AbortController();
 let completing = new AbortController();
 
-// show replaces the results by those of an address.
+// show replaces the results by those of an address. With push, the button Back of the browser leads to those before.
 async function show(address, push) {
   searching.abort();
   searching = new AbortController();
   const url = new URL(address, location.href);
-  history[push ? "pushState" : "replaceState"](null, "", url);
+  if (push && url.href !== location.href) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
   url.searchParams.set("part", "results");
   results.ariaBusy = "true";
   try {
     const answer = await fetch(url, { signal: searching.signal });
     const text = await answer.text();
-    if (answer.ok) results.innerHTML = text;
-    else results.textContent = JSON.parse(text).detail;
+    if (answer.ok) replace(text);
+    else fail(JSON.parse(text).detail);
   } catch (e) {
     if (e.name === "AbortError") return; // another search goes on
-    results.textContent = "The server does not answer.";
+    fail("The server does not answer.");
   }
   results.ariaBusy = "false";
 }
 
-// typed returns the address of the search for what is in the form.
+// replace shows new results. Elements whose changes are read aloud stay, and while a query has an error, so do the hits
+// of the one before.
+function replace(text) {
+  const part = document.createElement("template");
+  part.innerHTML = text;
+  const fill = (id) => document.getElementById(id).replaceChildren(...part.content.getElementById(id).childNodes);
+  fill("fault");
+  const wrong = document.getElementById("fault").hasChildNodes();
+  box.ariaInvalid = String(wrong);
+  if (wrong && results.querySelector(".hits")) {
+    document.getElementById("status").textContent = "Below are the hits of the query before.";
+    return;
+  }
+  fill("status");
+  fill("hits");
+}
+
+function fail(text) {
+  document.getElementById("fault").textContent = text;
+}
+
+// typed returns the address of the search for what is in the form, with the facets that are chosen.
 function typed() {
-  return "/?" + new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  const fields = [...new FormData(form)].filter(([name, value]) => value !== "" && !name.startsWith("f."));
+  const chosen = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("f."));
+  return "/?" + new URLSearchParams([...fields, ...chosen]);
 }
 
 // word returns the word before the cursor, with its field if one is named, and where it begins.
@@ -141,27 +165,36 @@ if (form) {
     hide();
     show(typed(), true);
   });
+  form.elements.sort.addEventListener("change", () => show(typed(), true));
   results.addEventListener("click", async (e) => {
     const link = e.target.closest("a");
-    if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    if (!link || link.pathname === "/inside" || e.ctrlKey || e.metaKey || e.shiftKey) return;
     e.preventDefault();
     if ("why" in link.dataset) return why(link);
     await show(link.href, true);
     scrollTo(0, 0);
   });
-  addEventListener("popstate", () => location.reload());
+  addEventListener("popstate", () => {
+    const params = new URLSearchParams(location.search);
+    box.value = params.get("q") ?? "";
+    form.elements.sort.value = params.get("sort") ?? "";
+    show(location.href);
+  });
 }
 
 // why shows the explanation of a hit below it, or takes it away again.
 async function why(link) {
   const hit = link.closest("li");
   const open = hit.querySelector(".why");
+  link.ariaExpanded = String(!open);
   if (open) return open.remove();
-  const answer = await fetch(link.href + "&part=why");
   const part = document.createElement("div");
   part.className = "why";
-  part.innerHTML = await answer.text();
   hit.append(part);
+  const answer = await fetch(link.href + "&part=why");
+  const text = await answer.text();
+  if (answer.ok) part.innerHTML = text;
+  else part.textContent = JSON.parse(text).detail;
 }
 
 for (const select of document.querySelectorAll("header select")) {
@@ -169,13 +202,15 @@ for (const select of document.querySelectorAll("header select")) {
   select.addEventListener("change", () => select.form.submit());
 }
 
-// figuresOf reads the metrics of this index: their names and values, summed over other labels.
+// figuresOf reads the metrics of this index: their names and values, summed over labels other than le.
 function figuresOf(text) {
   const sums = new Map();
   for (const line of text.split("\n")) {
     const m = /^(riffle_\w+)(?:\{(.*)\})? (\S+)/.exec(line);
     if (!m || (m[2]?.includes('index="') && !m[2].includes(`index="${index}"`))) continue;
-    sums.set(m[1], (sums.get(m[1]) ?? 0) + Number(m[3]));
+    const bound = /\ble="(.*?)"/.exec(m[2] ?? "");
+    const name = bound ? `${m[1]} ${bound[1]}` : m[1];
+    sums.set(name, (sums.get(name) ?? 0) + Number(m[3]));
   }
   return sums;
 }
@@ -185,20 +220,51 @@ function valueOf(of, now, before, seconds) {
   const [how, a, b] = of.split(" ");
   const change = (name) => (now.get(name) ?? 0) - (before.get(name) ?? 0);
   if (how === "rate") return change(a) / seconds;
-  if (how === "mean") return change(a + "_count") ? (1000 * change(a + "_sum")) / change(a + "_count") : NaN;
+  if (how === "quantile") return quantile(Number(b), a + "_bucket ", now, change);
   const all = change(a) + change(b);
   return all ? (100 * change(a)) / all : NaN;
 }
 
-const drawn = [...document.querySelectorAll("figure[data-of]")].map((figure) => ({ figure, values: [] }));
+// quantile estimates a quantile in milliseconds from the buckets of a histogram, as if the values of a bucket were
+// spread evenly.
+function quantile(q, prefix, now, change) {
+  const buckets = [...now.keys()].filter((name) => name.startsWith(prefix))
+    .map((name) => ({ most: name.endsWith("+Inf") ? Infinity : Number(name.slice(prefix.length)), count: change(name) }))
+    .sort((a, b) => a.most - b.most);
+  const rank = q * (buckets.at(-1)?.count ?? 0);
+  let below = { most: 0, count: 0 };
+  if (!rank) return NaN;
+  for (const bucket of buckets) {
+    if (bucket.count >= rank) {
+      if (bucket.most === Infinity) return 1000 * below.most;
+      return 1000 * (below.most + ((bucket.most - below.most) * (rank - below.count)) / (bucket.count - below.count));
+    }
+    below = bucket;
+  }
+  return NaN;
+}
 
+const drawn = [...document.querySelectorAll("figure[data-of]")].map((figure) => ({ figure, values: [] }));
+const digits = (v) => v.toLocaleString("en", { maximumSignificantDigits: 3 });
+
+// draw draws the last two minutes of a chart, a point a second, from 0 to a number that is at least the highest value.
 function draw({ figure, values }) {
   const last = values.at(-1);
-  figure.querySelector("output").textContent = Number.isNaN(last) ? "–" : last.toLocaleString(undefined, { maximumSignificantDigits: 3 });
-  const most = figure.dataset.of.startsWith("share") ? 100 : Math.max(1e-9, ...values.filter((v) => !Number.isNaN(v)));
+  figure.querySelector("output").textContent = Number.isNaN(last) ? "–" : digits(last);
+  const known = values.filter((v) => !Number.isNaN(v));
+  const top = figure.dataset.of.startsWith("share") ? 100 : roundUp(Math.max(0, ...known));
+  figure.querySelector(".top").textContent = digits(top);
   const from = 120 - values.length;
-  const points = values.map((v, i) => (Number.isNaN(v) ? "" : `${from + i + 1},${39 - (38 * v) / most}`));
-  figure.querySelector("polyline").setAttribute("points", points.filter(Boolean).join(" "));
+  const points = values.map((v, i) => (Number.isNaN(v) ? "" : `${from + i + 1},${39 - (38 * v) / top}`)).filter(Boolean);
+  if (points.length === 1) points.push(points[0].replace(/^[\d.]+/, (x) => x - 1)); // a point alone has no line
+  figure.querySelector("polyline").setAttribute("points", points.join(" "));
+}
+
+// roundUp returns the least of 1, 2 and 5 times a power of ten that is at least v.
+function roundUp(v) {
+  if (!v) return 1;
+  const power = 10 ** Math.floor(Math.log10(v));
+  return [1, 2, 5, 10].map((m) => m * power).find((m) => m >= v * (1 - 1e-9));
 }
 
 async function watch() {
