@@ -22,6 +22,12 @@ type insidePage struct {
 	Terms         []riffle.TermCount // nil if no field is chosen
 	More          bool               // there are more terms
 
+	Term  string // whose lists are shown
+	Found *listsPage
+
+	History *timeline
+	Cache   *cachePage
+
 	ID       string
 	Missing  bool // there is no document with the id
 	Document *riffle.Document
@@ -36,7 +42,7 @@ type segmentRow struct {
 
 const insideTerms = 100 // listed at most
 
-// insideView shows the segments, fields, terms and documents of an index.
+// insideView shows the segments, merges, fields, terms, lists, documents and caches of an index.
 func (s *Server) insideView(w http.ResponseWriter, r *http.Request) error {
 	f, ix, err := s.frameOf("inside", r)
 	if err != nil {
@@ -45,7 +51,8 @@ func (s *Server) insideView(w http.ResponseWriter, r *http.Request) error {
 	if ix == nil {
 		return render(w, r, f)
 	}
-	p := &insidePage{Index: ix.name, Field: r.FormValue("field"), Prefix: r.FormValue("prefix"), ID: r.FormValue("id")}
+	p := &insidePage{Index: ix.name, Field: r.FormValue("field"), Prefix: r.FormValue("prefix"), Term: r.FormValue("term"), ID: r.FormValue("id")}
+	p.History = timelineOf(s.histories.of(ix.name).newest())
 	schema, err := json.MarshalIndent(ix.engine.Schema(), "", "  ")
 	if err != nil {
 		return err
@@ -72,6 +79,14 @@ func (s *Server) insideView(w http.ResponseWriter, r *http.Request) error {
 			}
 			p.Terms = append(p.Terms, t)
 		}
+	}
+	if p.Field != "" && p.Term != "" {
+		if p.Found, err = ix.listsPage(r, p.Field, p.Term); err != nil {
+			return err
+		}
+	}
+	if p.Cache, err = ix.cachePage(p.Stats); err != nil {
+		return err
 	}
 	if p.ID != "" {
 		d, err := ix.engine.Document(r.Context(), p.ID)

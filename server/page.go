@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/client"
@@ -25,7 +26,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped, "bytes": inUnits}).ParseFS(pageFiles, "page/*.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped, "bytes": inUnits, "took": inTime, "visits": visits, "clock": clock, "date": date}).ParseFS(pageFiles, "page/*.html"))
 
 const (
 	pageHits    = 10 // of a page
@@ -461,3 +462,25 @@ func inUnits(n int64) string {
 	}
 	return fmt.Sprintf("%.3g %cB", v, units[unit])
 }
+
+// inTime returns milliseconds in the unit that suits.
+func inTime(ms float64) string {
+	switch {
+	case ms < 1:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.3g ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", ms/1000)
+}
+
+// visits returns a number of visits, which fade on GPUs.
+func visits(n float64) string {
+	if n < 10 && n != float64(int64(n)) {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return grouped(int64(n))
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+func date(t time.Time) string  { return t.UTC().Format(time.RFC3339) }
