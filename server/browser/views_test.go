@@ -33,6 +33,7 @@ var views = []view{
 	}},
 	{"inside", "/inside?index=books", nil},
 	{"inside-terms", "/inside?index=books&field=text&prefix=le#terms", nil},
+	{"inside-list", "/inside?index=books&field=text&term=letter#list", nil},
 	{"inside-document", "/inside?index=scripts&id=rights-ar#document", nil},
 	{"inside-missing", "/inside?index=books&id=nobody#document", nil},
 	{"watch", "/watch?index=books", func(b *tab) {
