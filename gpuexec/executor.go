@@ -106,6 +106,7 @@ type Executor struct {
 
 	timesMu sync.Mutex
 	times   Times
+	lead    lead
 }
 
 // A slot is the host's and the device's resources for one batch.
@@ -317,7 +318,9 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if byWindows {
 		x.windows.records.begin()
 	}
+	began := time.Now()
 	became, err := x.start(s, plans, taken, answers)
+	x.lead.note(time.Since(began), len(taken))
 	if err == nil {
 		err = x.dev.Wait(s.done)
 	}

@@ -2,6 +2,7 @@ package gpuexec
 
 import (
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -93,3 +94,34 @@ func (t *trace) times(q *device.Queue) map[string]time.Duration {
 	t.names = t.names[:0]
 	return sums
 }
+
+// A lead is what the host takes for batches before the device can begin with them: the mean of the
+// latest ones, where the last counts an eighth.
+type lead struct {
+	took, plans atomic.Int64 // nanoseconds; plans in units of 1/1024
+}
+
+func (l *lead) note(took time.Duration, plans int) {
+	toward := func(mean *atomic.Int64, to int64) {
+		old := mean.Load()
+		if old == 0 {
+			old = to
+		}
+		mean.Store(old + (to-old)/8) // a lost update does no harm
+	}
+	toward(&l.took, int64(took))
+	toward(&l.plans, int64(plans)<<10)
+}
+
+// of is about what a batch of n plans takes. A batch of half as many takes more than half.
+func (l *lead) of(n int) time.Duration {
+	took, plans := l.took.Load(), l.plans.Load()
+	if plans == 0 {
+		return 0
+	}
+	return time.Duration(float64(took) * max(0.5, min(2, float64(n)*1024/float64(plans))))
+}
+
+// Lead is how long the host takes for a batch of n plans, lately, before the device can begin with
+// it; 0 before the first one.
+func (x *Executor) Lead(n int) time.Duration { return x.lead.of(n) }

@@ -48,6 +48,13 @@ type Refuser interface {
 	Refuses(*Plan) error
 }
 
+// A Leader is a Device that says how long the host takes for a batch of n plans, lately, before the
+// device can begin with it; 0 if that is not known. The next batch is formed so long before the
+// device is done with the last one.
+type Leader interface {
+	Lead(n int) time.Duration
+}
+
 // A Query is a plan and where it may run.
 type Query struct {
 	Plan *Plan
@@ -180,7 +187,8 @@ type Dispatcher struct {
 	threadTime  func(*Plan) time.Duration
 	processTime func() time.Duration
 
-	mu      sync.Mutex
+	inbox   inbox
+	mu      sync.Mutex // see lock and unlock
 	queue   queue
 	waiting []*job // that demand a device and do not yet fit in the queue
 	alive   int    // devices that are not lost
@@ -223,21 +231,21 @@ func New(devices []Device, o Options) *Dispatcher {
 // Close waits for batches under way, ends the workers, and lets the CPU answer waiting queries.
 // Later queries go to the CPU, unless they demand a device.
 func (d *Dispatcher) Close() {
-	d.mu.Lock()
+	d.lock()
 	if d.closed {
-		d.mu.Unlock()
+		d.unlock()
 		return
 	}
 	d.closed = true
 	d.gauge(time.Now())
 	close(d.stop)
-	d.mu.Unlock()
+	d.unlock()
 	d.workers.Wait()
-	d.mu.Lock()
+	d.lock()
 	d.toCPU(d.queue.takeAll())
 	d.toCPU(d.waiting)
 	d.waiting = nil
-	d.mu.Unlock()
+	d.unlock()
 }
 
 // Model returns the model of costs, which keeps learning.

@@ -8,8 +8,20 @@ import (
 	"github.com/riffle-search/riffle/postings"
 )
 
-// hostShare is the part of the time of a batch that the host takes before the device computes.
+// hostShare is the part of the time of a batch that the host takes before the device computes, of a
+// Device that does not say.
 const hostShare = 0.3
+
+// lead is how long the host takes for a batch of n queries before the device computes, which takes
+// cost.
+func (dev *deviceState) lead(n int, cost time.Duration) time.Duration {
+	if l, ok := dev.Device.(Leader); ok {
+		if lead := l.Lead(n); lead > 0 {
+			return lead
+		}
+	}
+	return time.Duration(hostShare * float64(cost))
+}
 
 // ready reports whether a batch should start now on a device, and if not, when to look again:
 // never, while nothing waits. An idle device takes whatever waits. A busy one gets its next batch
@@ -26,7 +38,7 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after t
 		return true, 0
 	case len(dev.line.batches) == 1:
 		next := d.model.BatchCost(&first.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
-		wait = dev.line.left(now) - time.Duration(hostShare*float64(next))
+		wait = dev.line.left(now) - dev.lead(min(d.queue.len(), d.options.MaxCount), next)
 	}
 	if d.options.Delay > 0 {
 		wait = min(wait, first.arrived.Add(d.options.Delay).Sub(now))

@@ -43,17 +43,17 @@ func (d *Dispatcher) serve(dev *deviceState) {
 		case <-timer.C:
 		case <-d.stop:
 		}
-		d.mu.Lock()
+		d.lock()
 		d.idle--
-		d.mu.Unlock()
+		d.unlock()
 	}
 }
 
 // next forms a batch, or returns for how long there will be none. It reports false when the worker
 // must end.
 func (d *Dispatcher) next(dev *deviceState, b *batch) (wait time.Duration, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lock()
+	defer d.unlock()
 	b.reset()
 	if d.closed || dev.lost.Load() {
 		return 0, false
@@ -144,7 +144,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	for i := range answers {
 		moved += answers[i].Top.Work.BytesMoved
 	}
-	d.mu.Lock()
+	d.lock()
 	dev.failures = 0
 	took := dev.line.end(b, done)
 	d.stats.batch(b, moved, took)
@@ -155,7 +155,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	if d.queue.len() > 0 {
 		d.wakeFirst(done, true)
 	}
-	d.mu.Unlock()
+	d.unlock()
 	d.gpuTrial.use(done.Sub(d.start))
 	d.model.learnGPU(b.jobs, moved, took, done)
 	for i, j := range b.jobs {
@@ -166,7 +166,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 
 // fail lets the CPU answer a batch, and gives the device up if it has become useless.
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
-	d.mu.Lock()
+	d.lock()
 	dev.failures++
 	dev.line.end(b, time.Now())
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
@@ -182,7 +182,7 @@ func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 		}
 	}
 	d.gauge(time.Now())
-	d.mu.Unlock()
+	d.unlock()
 	if d.options.Failed != nil {
 		d.options.Failed(dev.number, lost, err)
 	}

@@ -30,8 +30,8 @@ type Stats struct {
 
 // Stats returns current figures.
 func (d *Dispatcher) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lock()
+	defer d.unlock()
 	s := d.stats
 	s.OnCPU, s.OnBoth, s.ToCPU, s.TurnedAway = d.computed.Load(), d.completed.Load(), d.given.Load(), d.turnedAway.Load()
 	s.Queued, s.Running = d.queue.len()+len(d.waiting), int(d.running.Load())

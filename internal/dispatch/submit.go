@@ -28,36 +28,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 		d.give(j)
 		return Ticket{j}, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.alive == 0 || d.closed {
-		if q.On == OnGPU {
-			j.release()
-			return Ticket{}, device.ErrNoDevice
-		}
-		d.give(j)
-		return Ticket{j}, nil
-	}
-	g, onCPU := forDevices, false
-	if q.On == Any {
-		g, onCPU = d.choose(j)
-	}
-	// When all cores are busy, a full queue becomes longer. If the CPU took the queries, devices
-	// would get no cores, and the queue would stay full.
-	full := d.queue.len() >= d.options.MaxQueued
-	switch away := full && q.On == Any && d.running.Load() < int64(d.gate.always); {
-	case q.On == OnGPU && full:
-		d.waiting = append(d.waiting, j)
-	case onCPU || away:
-		if away {
-			d.turnedAway.Add(1)
-		}
-		d.give(j)
-	case q.FailLate && d.options.Policy != Groups && d.onDeviceBy(j).After(j.due.Add(j.due.Sub(j.arrived)/2)):
-		j.tell(late)
-	default:
-		d.enter(j, g)
-	}
+	d.submit(j)
 	return Ticket{j}, nil
 }
 
@@ -69,16 +40,6 @@ func (d *Dispatcher) give(j *job) {
 	j.tell(toCPU)
 }
 
-// enter puts a job into the queue, and wakes a worker or a core that may take it.
-func (d *Dispatcher) enter(j *job, g group) {
-	d.queue.put(j, g)
-	if d.options.Policy == Groups {
-		d.grant(j.arrived)
-	}
-	d.gauge(j.arrived)
-	d.wakeFirst(j.arrived, d.queue.len() > 1)
-}
-
 // refused reports whether the devices cannot answer a plan. All are alike.
 func (d *Dispatcher) refused(p *Plan) bool {
 	r, ok := d.devices[0].Device.(Refuser)
@@ -87,8 +48,8 @@ func (d *Dispatcher) refused(p *Plan) bool {
 
 // withdraw removes a job whose caller no longer waits. It reports false when it is too late.
 func (d *Dispatcher) withdraw(j *job) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lock()
+	defer d.unlock()
 	// (The state would say it, too, but only the waiter of a job that was told may read it.)
 	if i := slices.Index(d.waiting, j); i >= 0 {
 		d.waiting = slices.Delete(d.waiting, i, i+1)
@@ -176,9 +137,9 @@ func (d *Dispatcher) end(j *job, by Side) {
 	}
 	if d.options.Policy == Groups {
 		now := time.Now()
-		d.mu.Lock()
+		d.lock()
 		d.grant(now)
 		d.gauge(now)
-		d.mu.Unlock()
+		d.unlock()
 	}
 }

@@ -1,0 +1,157 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/gpuexec/device"
+)
+
+// TestSubmitWhileBatchesForm: Submit returns while somebody holds the dispatcher's mutex, who then
+// looks after the queries.
+func TestSubmitWhileBatchesForm(t *testing.T) {
+	d := New([]Device{&slowDevice{}}, Options{Policy: Devices, MaxCount: 2})
+	defer d.Close()
+	d.mu.Lock()
+	var tickets []Ticket
+	for range 5 {
+		ticket, err := d.Submit(Query{Plan: new(Plan)}) // would wait forever
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets = append(tickets, ticket)
+	}
+	if n := d.queued.Load(); n != 5 {
+		t.Errorf("the gauge shows %d queries that wait, want 5", n)
+	}
+	d.unlock()
+	for _, ticket := range tickets {
+		if _, err := ticket.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := d.Stats(); s.OnGPU != 5 || s.Queued != 0 {
+		t.Errorf("of 5 queries %+v", s)
+	}
+}
+
+// A heldDevice does nothing until it is let go.
+type heldDevice struct {
+	slowDevice
+	hold, began chan struct{}
+}
+
+func (h *heldDevice) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial, error) {
+	h.began <- struct{}{}
+	<-h.hold
+	return make([]blockmax.Partial, len(plans)), nil
+}
+
+// TestWithdrawnFromInbox: the caller of a query that nobody has let in stops waiting.
+func TestWithdrawnFromInbox(t *testing.T) {
+	held := &heldDevice{hold: make(chan struct{}), began: make(chan struct{})}
+	d := New([]Device{held}, Options{Policy: Devices, Depth: 1})
+	var first sync.WaitGroup
+	defer d.Close()
+	defer first.Wait()
+	defer close(held.hold)
+	first.Go(func() {
+		if _, err := d.TopK(context.Background(), Query{Plan: new(Plan)}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held.began // so that nobody forms a batch
+	d.mu.Lock()
+	ticket, err := d.Submit(Query{Plan: new(Plan)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Unlock() // without a look at the inbox
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ticket.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want %v", err, context.Canceled)
+	}
+	if s := d.Stats(); s.Withdrawn != 1 || s.Queued != 0 {
+		t.Errorf("one query was withdrawn: %+v", s)
+	}
+}
+
+// TestInboxOfClosed: queries that come when the last device is lost or the dispatcher is closed
+// are told so.
+func TestInboxOfClosed(t *testing.T) {
+	d := New([]Device{&slowDevice{}}, Options{Policy: Devices})
+	defer d.Close()
+	d.mu.Lock()
+	demanding, err := d.Submit(Query{Plan: new(Plan), On: OnGPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := d.Submit(Query{Plan: new(Plan)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.alive = 0
+	d.unlock()
+	if _, err := demanding.Wait(t.Context()); !errors.Is(err, device.ErrNoDevice) {
+		t.Errorf("the error is %v, want %v", err, device.ErrNoDevice)
+	}
+	if _ = other.job.await(t.Context()); other.job.state != toCPU {
+		t.Errorf("a query for any processor has state %d, want %d", other.job.state, toCPU)
+	}
+}
+
+// A leadingDevice says how long the host takes for its batches.
+type leadingDevice struct {
+	slowDevice
+	lead time.Duration
+}
+
+func (l *leadingDevice) Lead(int) time.Duration { return l.lead }
+
+// TestLead: the next batch is formed as long before the device is done as the host takes for it.
+func TestLead(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		lead    time.Duration
+		batches []int
+	}{
+		{2 * ms, []int{1, 1, 1}}, // of those that arrive at 0, 0.5 and 2 ms; the second is formed at 1 ms
+		{ms / 2, []int{1, 2}},    // at 2.5 ms
+		{0, []int{1, 2}},         // not known: at 2.1 ms
+	} {
+		outside := jobs
+		jobs = newJobs()
+		synctest.Test(t, func(t *testing.T) {
+			dev := &leadingDevice{slowDevice{took: 3 * ms}, test.lead}
+			m := new(Model)
+			if err := json.Unmarshal([]byte(`{"gpu_or":{"batch":3e6}}`), m); err != nil {
+				t.Fatal(err)
+			}
+			d := New([]Device{dev}, Options{Policy: Devices, Depth: 3, Model: m})
+			synctest.Wait()
+			var group sync.WaitGroup
+			for _, at := range []time.Duration{0, ms / 2, 2 * ms} {
+				group.Go(func() {
+					time.Sleep(at)
+					if _, err := d.TopK(t.Context(), Query{Plan: new(Plan)}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			d.Close()
+			if !slices.Equal(dev.batches, test.batches) {
+				t.Errorf("with a lead of %v, batches of %v, want %v", test.lead, dev.batches, test.batches)
+			}
+		})
+		jobs = outside
+	}
+}
