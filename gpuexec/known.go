@@ -1,6 +1,7 @@
 package gpuexec
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,7 +51,7 @@ func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 	l := t.List
 	*k = knownList{
 		key: t.Key, version: version, count: uint32(l.Count), blockSize: uint32(l.BlockSize), blocks: uint32(l.Blocks()),
-		highest: uint32(t.Bounds.List), heads: heads[:len(extents):len(extents)], extents: extents,
+		highest: uint32(t.Bounds.List), heads: heads[:len(extents):len(extents)], extents: extents, checked: k.checked,
 	}
 	if l.Blocks() > 0 {
 		k.last = l.Last[l.Blocks()-1]
@@ -77,26 +78,38 @@ const (
 	knownExtentsMost = 1 << 24
 )
 
-// add adds a list, unless another batch has just done so. The caller holds the mutex for reading,
-// before and after the call.
-func (k *knownLists) add(of *knownList) *knownList {
+// add adds lists, and replaces those that another batch has just added. The caller holds the mutex
+// for reading, before and after the call. One call adds all new lists of a batch: for each the mutex
+// would be waited for, which other batches hold for a millisecond.
+func (k *knownLists) add(lists []*knownList, at []int) {
 	k.mu.RUnlock()
 	k.mu.Lock()
 	defer func() {
 		k.mu.Unlock()
 		k.mu.RLock()
 	}()
-	key := knownKey{of.key, of.version}
-	if known := k.byKey[key]; known != nil {
-		return known
+	for _, i := range at {
+		of := lists[i]
+		key := knownKey{of.key, of.version}
+		if known := k.byKey[key]; known != nil {
+			lists[i] = known
+			continue
+		}
+		if k.byKey == nil || len(k.byKey) >= knownMost || k.extents >= knownExtentsMost {
+			k.byKey, k.extents = map[knownKey]*knownList{}, 0
+			k.cleared.Add(1)
+		}
+		k.byKey[key] = of
+		k.extents += len(of.extents)
 	}
-	if k.byKey == nil || len(k.byKey) >= knownMost || k.extents >= knownExtentsMost {
-		k.byKey, k.extents = map[knownKey]*knownList{}, 0
-		k.cleared.Add(1)
-	}
-	k.byKey[key] = of
-	k.extents += len(of.extents)
-	return of
+}
+
+// newKnown reads what must be remembered of the list of a term with a key.
+func newKnown(t *term, version uint64) *knownList {
+	n := extents(t.List)
+	k := &knownList{checked: make([]uint64, (n+63)/64)}
+	k.know(t, version, headsOf(n), make([]uint32, n))
+	return k
 }
 
 // A keyless list is known only during one batch.
@@ -143,17 +156,9 @@ func (l *lists) know(t *term) *knownList {
 	if t.Key == 0 {
 		return l.knowKeyless(t)
 	}
-	version := l.versions.of(t.Table)
-	known := l.known.byKey[knownKey{t.Key, version}]
-	if known == nil {
-		n := extents(t.List)
-		known = new(knownList)
-		known.know(t, version, l.headsOf(n), make([]uint32, n))
-		known.checked = make([]uint64, (n+63)/64)
-		known = l.known.add(known)
-	}
-	if known.blocks == 0 {
-		return nil
+	known := l.known.byKey[knownKey{t.Key, l.versions.of(t.Table)}]
+	if known == nil || known.blocks == 0 {
+		return nil // lookup.find has found or added all lists with postings
 	}
 	return known
 }
@@ -167,19 +172,21 @@ func (l *lists) knowKeyless(t *term) *knownList {
 	if known == nil {
 		var rows []uint32
 		known, rows = l.keyless.take(extents(t.List))
-		known.know(t, 0, l.headsOf(len(rows)), rows)
+		known.checked = nil
+		known.know(t, 0, headsOf(len(rows)), rows)
 		l.keyless.byTerm[id] = known
 	}
 	return known
 }
 
 // headsOf returns the rows of n parts of heads. All lists share them.
-func (l *lists) headsOf(n int) []uint32 {
-	if n > len(l.heads) {
-		l.heads = make([]uint32, 2*n)
-		for i := range l.heads {
-			l.heads[i] = headRows
-		}
+func headsOf(n int) []uint32 {
+	if heads := sharedHeads.Load(); heads != nil && n <= len(*heads) {
+		return *heads
 	}
-	return l.heads
+	heads := slices.Repeat([]uint32{headRows}, 2*n)
+	sharedHeads.Store(&heads)
+	return heads
 }
+
+var sharedHeads atomic.Pointer[[]uint32]

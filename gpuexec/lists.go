@@ -29,7 +29,6 @@ type lists struct {
 	doubts  []doubt
 	finders []finder
 	words   []uint64 // memory of listEntry.wanted
-	heads   []uint32
 	needs   []listcache.Need
 	placed  listcache.Batch
 

@@ -12,7 +12,8 @@ import (
 // that waits for memory that is in no core's cache.
 type lookup struct {
 	plans []lookedUp
-	lists []*knownList // of all plans, segment by segment, term by term; nil if not yet known
+	lists []*knownList // of all plans, segment by segment, term by term; nil if they have no key
+	added [][]int      // by worker: those that were not known
 }
 
 type lookedUp struct {
@@ -27,8 +28,8 @@ type lookedUp struct {
 // plansAtOnce is how many plans a goroutine takes at a time, some 100 µs of work.
 const plansAtOnce = 16
 
-// find looks up the lists of plans among those that are known. The caller holds known.mu for
-// reading.
+// find looks up the lists of plans among those that are known, and adds the others. The caller holds
+// known.mu for reading.
 func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool, smallDocs uint32) {
 	l.plans = l.plans[:0]
 	n := 0
@@ -42,7 +43,11 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 		l.plans = append(l.plans, lookedUp{plan: plans[i], answer: i, from: from, to: n, small: small})
 	}
 	l.lists = slices.Grow(l.lists[:0], n)[:n]
-	share(runtime.GOMAXPROCS(0), len(l.plans), plansAtOnce, func(_, from, to int) {
+	workers := runtime.GOMAXPROCS(0)
+	if len(l.added) < workers {
+		l.added = make([][]int, workers)
+	}
+	share(workers, len(l.plans), plansAtOnce, func(worker, from, to int) {
 		var v versions
 		for i := range l.plans[from:to] {
 			p := &l.plans[from+i]
@@ -60,13 +65,22 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 				for t := range p.plan.Segments[s].Terms {
 					l.lists[at] = nil
 					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil && term.Key != 0 {
-						l.lists[at] = known.byKey[knownKey{term.Key, v.of(term.Table)}]
+						if l.lists[at] = known.byKey[knownKey{term.Key, v.of(term.Table)}]; l.lists[at] == nil {
+							l.lists[at] = newKnown(term, v.of(term.Table))
+							l.added[worker] = append(l.added[worker], at)
+						}
 					}
 					at++
 				}
 			}
 		}
 	})
+	for worker, at := range l.added {
+		if len(at) > 0 {
+			known.add(l.lists, at)
+			l.added[worker] = at[:0]
+		}
+	}
 }
 
 // forget drops references to the caller's data.

@@ -31,21 +31,16 @@ func (x *Executor) Admit() {
 
 // countVisits counts the lists of a plan.
 func (x *Executor) countVisits(p *Plan) {
-	l := lists{known: &x.known, keyless: keyless{byTerm: map[listIdentity]*knownList{}}}
+	var l lookup
 	x.known.mu.RLock()
-	var all []*knownList
-	for i := range p.Segments {
-		for t := range p.Segments[i].Terms {
-			if k := l.know(&p.Segments[i].Terms[t]); k != nil && k.key != 0 {
-				all = append(all, k)
-			}
-		}
-	}
+	l.find(&x.known, []*Plan{p}, []int{0}, false, 0)
 	x.known.mu.RUnlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, k := range all {
-		k.visits++
+	for _, k := range l.lists {
+		if k != nil && k.blocks > 0 {
+			k.visits++
+		}
 	}
 	x.windows.residents.total++
 }
