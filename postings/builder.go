@@ -3,6 +3,7 @@ package postings
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -42,9 +43,9 @@ type blocks struct {
 	positions  []byte   // of a Builder with positions: see grownPositions
 	positionAt []uint32 // where those of each block begin
 
-	chunkOf []uint32 // of each extent that has begun
-	rowOf   []uint32 // of each chunk that has begun
-	shared  bool     // a view shares parts of it
+	chunkOf []uint32    // of each extent that has begun
+	rowOf   []uint32    // of each chunk that has begun
+	shared  atomic.Bool // a view shares parts of it; views may begin at the same time
 }
 
 // chunkTarget is the size at which a chunk takes no further extent. An extent has at most 32 KiB,
@@ -336,7 +337,7 @@ func (f *blocks) beginExtent() {
 // reset makes the builder empty. It keeps its memory unless a view shares it.
 func (b *Builder) reset() {
 	b.tail, b.count, b.last = b.tail[:0], 0, 0
-	if b.full == nil || b.full.shared {
+	if b.full == nil || b.full.shared.Load() {
 		b.full = nil
 		return
 	}

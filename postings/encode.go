@@ -25,7 +25,7 @@ type Encoded struct {
 func (b *Builder) Encode() Encoded {
 	w := Writer{Codec: b.codec(), Positions: b.Positions, size: b.blockSize()}
 	if f := b.full; f != nil && len(f.last) > 0 {
-		shared := f.shared
+		shared := f.shared.Load()
 		s := Scan{Positions: b.Positions}
 		s.Reset(b.View(f.lastDoc() + 1))
 		for s.Next() {
@@ -33,7 +33,7 @@ func (b *Builder) Encode() Encoded {
 				panic("BUG: a block in memory has best pairs of others")
 			}
 		}
-		f.shared = shared // the view ends here
+		f.shared.Store(shared) // the view ends here
 	}
 	var k block
 	positions := b.readTail(&k)

@@ -8,7 +8,7 @@ import (
 
 // View returns the postings of documents below limit as a list that does not change while the
 // builder grows. It shares the payload of full blocks and copies the directory (about 20 bytes per
-// block), so it is cheap. Only the call itself must not overlap with Add.
+// block), so it is cheap. Only the call itself must not overlap with Add; several may.
 //
 // When limit cuts a full block, the remaining postings keep the impacts of the whole block. These
 // are still bounds, but perhaps not attained.
@@ -113,7 +113,9 @@ func (f *blocks) positionsOf(i int) []byte {
 
 // share gives l the first n blocks, at least one, with room for one more.
 func (f *blocks) share(l *List, n int) {
-	f.shared = true
+	if !f.shared.Load() {
+		f.shared.Store(true)
+	}
 	l.Last = append(make([]uint32, 0, n+1), f.last[:n]...)
 	l.Enc = append(make([]Encoding, 0, n+1), f.enc[:n]...)
 	l.Off = append(make([]uint32, 0, n+1), f.off[:n]...)

@@ -51,12 +51,12 @@ type Memory struct {
 
 	writer sync.Mutex // held while documents are added and while a view is made, which needs whole documents; locked before mu
 
-	mu      sync.Mutex  // not a RWMutex: making a list changes its builder
-	ids     []uint32    // by document, in the arena; append-only, as are the columns below
-	stored  [][]byte    // by document; nil until the first document with stored bytes
-	ranks   []uint16    // by document; nil until the first rank above zero
-	latest  memoryTable // of ids: the number of one is its last document
-	earlier [][]uint32  // of ids that have come again: the documents before the last, ascending
+	mu      sync.RWMutex // searches take it for reading: hundreds may ask for lists after each batch
+	ids     []uint32     // by document, in the arena; append-only, as are the columns below
+	stored  [][]byte     // by document; nil until the first document with stored bytes
+	ranks   []uint16     // by document; nil until the first rank above zero
+	latest  memoryTable  // of ids: the number of one is its last document
+	earlier [][]uint32   // of ids that have come again: the documents before the last, ascending
 	fields  map[string]*memoryField
 	numbers []*memoryField // fields in the order in which they first occurred
 	view    *MemoryView    // the last view, while it shows every document

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/postings"
@@ -15,7 +16,7 @@ import (
 // cheap to keep, but keeps the whole Memory alive.
 //
 // A view reads columns without a lock, because they grow only beyond its end. It takes the Memory's
-// lock to find a term and make its list.
+// lock for reading to find a term and make its list.
 type MemoryView struct {
 	m      *Memory
 	docs   uint32
@@ -29,6 +30,13 @@ type MemoryView struct {
 	sorted  []FieldInfo // by name, once it has been needed
 
 	columns madeColumns
+	norms   atomic.Pointer[viewNorms] // of the field that was last asked for
+}
+
+// viewNorms are the norms of a field in a view. Every search asks for those of its field.
+type viewNorms struct {
+	field string
+	norms Norms
 }
 
 var _ Reader = (*MemoryView)(nil)
@@ -51,8 +59,8 @@ func (v *MemoryView) Fields() []FieldInfo {
 
 // Field implements Reader.
 func (v *MemoryView) Field(name string) (FieldInfo, bool) {
-	v.m.mu.Lock()
-	defer v.m.mu.Unlock()
+	v.m.mu.RLock()
+	defer v.m.mu.RUnlock()
 	if f := v.field(name); f != nil {
 		return v.info(f), true
 	}
@@ -79,10 +87,13 @@ func findField(fields []FieldInfo, name string) (int, bool) {
 	})
 }
 
+// readSpaces are for the lists that searches make at the same time.
+var readSpaces = sync.Pool{New: func() any { return new(runReaderSpace) }}
+
 // List implements Reader.
 func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
-	v.m.mu.Lock()
-	defer v.m.mu.Unlock()
+	v.m.mu.RLock()
+	defer v.m.mu.RUnlock()
 	f := v.field(field)
 	if f == nil {
 		return nil, nil
@@ -91,14 +102,16 @@ func (v *MemoryView) List(field string, term []byte) (*postings.List, error) {
 	if t == nil || t.first >= v.docs {
 		return nil, nil
 	}
-	return f.view(t, number, v.docs, &v.m.chunk), nil
+	s := readSpaces.Get().(*runReaderSpace)
+	defer readSpaces.Put(s)
+	return f.view(t, number, v.docs, s), nil
 }
 
 // Postings returns how many postings a term has in the view. It is not known if the segment already
 // has a posting of the term that the view does not show.
 func (v *MemoryView) Postings(field, term string) (n int, known bool) {
-	v.m.mu.Lock()
-	defer v.m.mu.Unlock()
+	v.m.mu.RLock()
+	defer v.m.mu.RUnlock()
 	f := v.field(field)
 	if f == nil {
 		return 0, true
@@ -115,6 +128,9 @@ func (v *MemoryView) Postings(field, term string) (n int, known bool) {
 
 // Norms implements Reader.
 func (v *MemoryView) Norms(field string) (Norms, error) {
+	if last := v.norms.Load(); last != nil && last.field == field {
+		return last.norms, nil
+	}
 	v.m.mu.Lock()
 	defer v.m.mu.Unlock()
 	f := v.field(field)
@@ -123,6 +139,7 @@ func (v *MemoryView) Norms(field string) (Norms, error) {
 	}
 	n := f.norms.upTo(v.docs)
 	v.m.bytes.Add(f.grown())
+	v.norms.Store(&viewNorms{f.info.Name, n})
 	return n, nil
 }
 
