@@ -173,7 +173,7 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 // BenchmarkGPUServing measures searches on a GPU while nothing changes, and while 1,000 documents a
 // second are added. They are written out every two seconds, so that five small segments become one
 // every ten seconds, and five of those one. Saturated: queries a second. At random times, at half of
-// the quiet rate: milliseconds.
+// the quiet rate or at RIFFLE_SERVING_RATE queries a second: milliseconds.
 //
 //	go test -tags cuda -run xxx -bench GPUServing -benchtime 1x .
 //
@@ -197,11 +197,15 @@ func BenchmarkGPUServing(b *testing.B) {
 		var quiet, changing float64
 		var quietTimes, changingTimes []searchTime
 		s.trace.phase(b, e, "quiet-saturated", func() { quiet = saturate(b, e, queries, phase) })
-		s.trace.phase(b, e, "quiet-random", func() { quietTimes = atRandom(b, e, queries, quiet/2, phase) })
+		rate := quiet / 2
+		if fixed, err := strconv.ParseFloat(os.Getenv("RIFFLE_SERVING_RATE"), 64); err == nil {
+			rate = fixed
+		}
+		s.trace.phase(b, e, "quiet-random", func() { quietTimes = atRandom(b, e, queries, rate, phase) })
 		before := s.merges.Load()
 		stop := s.addDocuments(b, e)
 		s.trace.phase(b, e, "changing-saturated", func() { changing = saturate(b, e, queries, phase) })
-		s.trace.phase(b, e, "changing-random", func() { changingTimes = atRandom(b, e, queries, quiet/2, phase) })
+		s.trace.phase(b, e, "changing-random", func() { changingTimes = atRandom(b, e, queries, rate, phase) })
 		s.trace.times(b, "changing-random", changingTimes)
 		added, merges := stop(), s.merges.Load()-before
 		b.ReportMetric(quiet, "quiet-q/s")
@@ -350,6 +354,7 @@ func (s *servingCorpus) build(b *testing.B, oneSegment bool) *Engine {
 		},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
 			o.LeaveSmall = os.Getenv("RIFFLE_SERVING_LEAVE") != ""
+			o.Timed = s.trace.dir != ""
 			return link.Open(o)
 		}},
 	}

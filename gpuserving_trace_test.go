@@ -1,11 +1,14 @@
 package riffle
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/metrics"
 	"runtime/pprof"
+	"runtime/trace"
 	"slices"
 	"sync"
 	"testing"
@@ -19,6 +22,8 @@ import (
 //	phases.txt    a line for each phase: cores at work, and what batches on the GPU came to
 //	events.txt    when segments were written and merged
 //	PHASE.pprof   a CPU profile
+//	PHASE.mutex   a profile of waits for locks
+//	PHASE.trace   of a tenth of a second: what each goroutine does (go tool trace)
 //	PHASE.txt     the times of searches sent at random, by tenths of a second
 //
 // Without a folder it does nothing.
@@ -47,10 +52,11 @@ func (s *servingTrace) phase(b *testing.B, e *Engine, name string, do func()) {
 	if err := pprof.StartCPUProfile(f); err != nil {
 		b.Fatal(err)
 	}
-	before, cpu, start := searchesOf(b, e), cpuSeconds(), time.Now()
+	defer s.waits(b, name)()
+	before, busy, cpu, start := searchesOf(b, e), busyOf(e), cpuSeconds(), time.Now()
 	do()
 	took := time.Since(start)
-	cpuAfter, after := cpuSeconds(), searchesOf(b, e)
+	cpuAfter, after, busyAfter := cpuSeconds(), searchesOf(b, e), busyOf(e)
 	pprof.StopCPUProfile()
 	if err := f.Close(); err != nil {
 		b.Error(err)
@@ -60,11 +66,52 @@ func (s *servingTrace) phase(b *testing.B, e *Engine, name string, do func()) {
 		b.Fatal(err)
 	}
 	batches, queries := max(1, after.Batches-before.Batches), max(1, after.Queries-before.Queries)
-	s.write(b, "phases.txt", fmt.Sprintf("%s %-20s %5.1f s  %d segments  cores: %.1f user, %.1f collector  batches: %d of %d queries, %.1f ms each, %.1f KB a query  completed by the CPU: %.2f\n",
+	s.write(b, "phases.txt", fmt.Sprintf("%s %-20s %5.1f s  %d segments  cores: %.1f user, %.1f collector  batches: %d of %d queries, %.1f ms each, kernels %.2f ms, host %.2f ms, %.1f KB a query  completed by the CPU: %.2f\n",
 		start.Format("15:04:05.000"), name, took.Seconds(), len(st.Segments),
 		(cpuAfter[0]-cpu[0])/took.Seconds(), (cpuAfter[1]-cpu[1])/took.Seconds(),
 		batches, queries/batches, float64((after.Device-before.Device).Microseconds())/1000/float64(batches),
+		(busyAfter[0]-busy[0]).Seconds()*1000/float64(batches), (busyAfter[1]-busy[1]).Seconds()*1000/float64(batches),
 		float64(after.MovedBytes-before.MovedBytes)/1000/float64(queries), float64(after.OnBoth-before.OnBoth)/float64(queries)))
+}
+
+// waits profiles waits for locks until the returned function is called, and traces a tenth of a
+// second that begins a second from now.
+func (s *servingTrace) waits(b *testing.B, name string) (stop func()) {
+	before := runtime.SetMutexProfileFraction(20)
+	traced := make(chan error, 1)
+	go func() {
+		time.Sleep(time.Second)
+		f, err := os.Create(filepath.Join(s.dir, name+".trace"))
+		if err == nil {
+			err = trace.Start(f)
+		}
+		if err == nil {
+			time.Sleep(tick)
+			trace.Stop()
+			err = f.Close()
+		}
+		traced <- err
+	}()
+	return func() {
+		err := <-traced
+		runtime.SetMutexProfileFraction(before)
+		var f *os.File
+		if err == nil {
+			f, err = os.Create(filepath.Join(s.dir, name+".mutex"))
+		}
+		if err == nil {
+			err = errors.Join(pprof.Lookup("mutex").WriteTo(f, 0), f.Close())
+		}
+		if err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+// busyOf is how long kernels and the host have worked on batches of the first device.
+func busyOf(e *Engine) [2]time.Duration {
+	d := e.accelerator.Stats().Devices[0]
+	return [2]time.Duration{d.Kernels, d.Host}
 }
 
 // searchesOf are the figures of the dispatcher.

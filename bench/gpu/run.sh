@@ -28,7 +28,8 @@
 #   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants TEXT
 #   serving    6 min  what searches cost that ask for more than flat queries (not if KINDS is none), and while documents are added: with small
 #                     segments on the GPU (kept), left to the CPU, and with documents that leave the mean length as it is (even); and
-#                     where the time goes; RIFFLE_SERVING_SECONDS (5) for a phase. Wants TEXT
+#                     where the time goes; RIFFLE_SERVING_SECONDS (5) for a phase, RIFFLE_SERVING_RATE for random
+#                     searches a second, WAYS for some of the three. Wants TEXT
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
 #   ncu        2 min  counters of the main kernels: what binds them
 #
@@ -40,13 +41,15 @@
 #   3  run.sh decode huang ncu sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
-# (25000000) and TIME (1s, of one measurement) of the generated collection; TESTS, the packages for build and tests; REPEAT (8) and CORPUS (the one that was sent) for
+# (25000000) and TIME (1s, of one measurement) of the generated collection; TESTS, the packages for build and tests; PROGRAMS, those for
+# build besides, or none (the parts from codecs to strips and stream need gpubench); REPEAT (8) and CORPUS (the one that was sent) for
 # index, and RIFFLE_BUILD_POSITIONS=none for one without positions; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 kit=$root/.gpu
 limit=$((60 << 20)) # bytes of .gpu/ and of the repository, of the 64 MiB that can be sent
+programs=${PROGRAMS:-./internal/gpubench ./cmd/riffle}
 tests=${TESTS:-gpuexec gpuexec/device gpuexec/invert gpuexec/listcache gpuexec/demand internal/dispatch postings}
 
 say() { echo "=== $*" >&2; }
@@ -67,7 +70,7 @@ build() {
   for p in $tests; do
     go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/$(basename "$p").test" "./$p"
   done
-  go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" ./internal/gpubench ./cmd/riffle
+  [ "$programs" = none ] || go build -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/" $programs
   if [ -n "$text" ]; then
     go test -c -tags cuda -ldflags='-s -w' -trimpath -o "$kit/stage/bin/riffle.test" .
     cp "$text" "$kit/stage/text.jsonl"
@@ -76,7 +79,7 @@ build() {
   fi
   # For a host with an older C library than this one's: its loader and itself.
   mkdir "$kit/stage/lib"
-  ldd "$kit/stage/bin/gpubench" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
+  ldd "$kit/stage/bin/$(ls "$kit/stage/bin" | head -n 1)" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
   if [ -n "$corpus" ]; then
     "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
     rm -r "$kit/none"
@@ -194,7 +197,7 @@ part_serving() {
   [ "${KINDS:-}" = none ] || (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
     tee "$work/out/serving.txt"
   local way leave even
-  for way in kept left even; do
+  for way in ${WAYS:-kept left even}; do
     leave= even=
     case $way in left) leave=1 ;; even) even=1 ;; esac
     echo "serving: $way" | tee -a "$work/out/serving.txt"

@@ -10,6 +10,7 @@ package accelerator
 
 import (
 	"context"
+	"time"
 
 	"github.com/riffle-search/riffle/internal/dispatch"
 	"github.com/riffle-search/riffle/segment"
@@ -82,6 +83,10 @@ type DeviceStats struct {
 	Info  Info
 	Lost  error // why it can no longer be used
 	Cache CacheStats
+	Host  time.Duration // to make batches, on cores
+
+	// From the first kernel of each batch to its last; with Options.Timed.
+	Kernels time.Duration
 }
 
 // An Opener opens an Accelerator. Its error is ErrNoDevice when there is nothing to open.

@@ -52,7 +52,7 @@ var layoutNames = [...]string{"auto", "copies", "ranges"}
 func (l Layout) String() string { return layoutNames[l] }
 
 // Options are those of riffle.GPUOptions, those that an Engine adds, and those that only tests set:
-// Prune, and other policies.
+// Prune, LeaveSmall, Timed, and other policies.
 type Options struct {
 	Devices      []int // nil for all
 	MemoryBytes  int64
@@ -68,6 +68,7 @@ type Options struct {
 	BatchQueries int
 	BatchBytes   int64
 	BatchDelay   time.Duration
+	Timed        bool // Stats says how long kernels ran
 
 	Cores int // that execute searches
 	// Called for every batch that a device failed to answer.

@@ -134,7 +134,7 @@ func executorOptions(o *accelerator.Options) gpuexec.Options {
 		small = smallDocs
 	}
 	return gpuexec.Options{
-		BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, SmallDocs: small, NoFlat: o.NoFlat, Leave: o.Prune,
+		BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, SmallDocs: small, NoFlat: o.NoFlat, Leave: o.Prune, Timed: o.Timed,
 		Cache:  listcache.Config{Static: o.StaticCache},
 		Stream: o.Stream, StaticLists: o.Stream && o.StaticCache, HostBytes: o.HostBytes,
 	}
@@ -162,7 +162,10 @@ func (a *Accelerator) Stats() accelerator.Stats {
 		s.Searches.LostDevices = a.set.LostDevices()
 	}
 	for i, dev := range a.devices {
-		s.Devices = append(s.Devices, accelerator.DeviceStats{Info: dev.Info(), Lost: dev.Lost(), Cache: a.executors[i].Cache().Stats()})
+		times := a.executors[i].Times()
+		s.Devices = append(s.Devices, accelerator.DeviceStats{
+			Info: dev.Info(), Lost: dev.Lost(), Cache: a.executors[i].Cache().Stats(), Host: times.Host, Kernels: times.Kernels,
+		})
 	}
 	return s
 }
