@@ -38,6 +38,8 @@ type Plan struct {
 	CountAll  bool // TopK.Total must be exact
 	OnlyTotal bool // with CountAll: nothing else is wanted, so executors may return no hits
 
+	Profile *Profile // records what is done with each block of the lists; nil for no record
+
 	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
 	// a part of the documents. Executors may leave out an OR's documents below it.
 	Least uint32

@@ -83,8 +83,7 @@ func (r *run) andBlocks(lists []*tileCursor) error {
 			return err
 		}
 		need := r.at.underAny(r.out.need(doc))
-		lead.bounds.Need(b, b+1)
-		if blockmax.Contribution(lead.weight, lead.bounds.Block[b])+sum < need {
+		if blockmax.Contribution(lead.weight, lead.blockMax(b))+sum < need {
 			continue
 		}
 		if err := r.andBlock(lead, b, others, need, sum); err != nil {

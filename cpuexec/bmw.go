@@ -54,7 +54,7 @@ func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 			until = min(until, first) // the list has no earlier posting
 			continue
 		}
-		bound += c.blockMax(c.block)
+		bound += c.bound()
 		until = min(until, c.last()+1)
 	}
 	return bound, until

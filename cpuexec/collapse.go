@@ -74,7 +74,7 @@ func (x Parallel) Collapse(ctx context.Context, p *blockmax.Plan, o *Order, by G
 		job.reached[i].Store(math.MaxUint64)
 	}
 	err = r.pass(segmentPass{
-		run: func(r *run) error { return r.visitMatches(o.Scored()) }, byTiles: true,
+		name: "collapse", run: func(r *run) error { return r.visitMatches(o.Scored()) }, byTiles: true,
 		begin: job.begin,
 	}, tree)
 	if err != nil {

@@ -96,7 +96,7 @@ func (r *run) countMatches(tree *blockmax.Node) (total int, err error) {
 		}
 	}
 	// Bitmaps are far faster than claiming tiles, so flat plans go by ranges.
-	err = r.pass(segmentPass{run: (*run).countSegment, byTiles: r.query.plan.Tree != nil, prunes: false}, tree)
+	err = r.pass(segmentPass{name: "count", run: (*run).countSegment, byTiles: r.query.plan.Tree != nil, prunes: false}, tree)
 	return r.out.total, err
 }
 

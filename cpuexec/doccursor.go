@@ -132,6 +132,14 @@ func (c *docCursor) blockMax(b int) uint32 {
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
 }
 
+// bound is blockMax of the current block, for a comparison with the threshold.
+func (c *docCursor) bound() uint32 {
+	if x := c.run.query.plan.Profile; x != nil {
+		x.Compare(c.run.at.index, c.term, c.block, c.block+1)
+	}
+	return c.blockMax(c.block)
+}
+
 // load decodes the documents of the current block and moves to the first posting whose document is
 // doc or later. The block must have one.
 func (c *docCursor) load(doc uint32) error {
@@ -142,6 +150,9 @@ func (c *docCursor) load(doc uint32) error {
 		}
 		c.loaded, c.n, c.i = c.block, n, 0
 		c.run.out.work.BlocksDecoded++
+		if x := c.run.query.plan.Profile; x != nil {
+			x.Decode(c.run.at.index, c.term, c.block)
+		}
 	}
 	c.advance(doc)
 	return nil

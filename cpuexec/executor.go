@@ -170,28 +170,28 @@ func (r *run) or(a Algorithm) error {
 
 func treeAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return segmentPass{run: (*run).treeExhaustive, byTiles: true, prunes: false}
+		return segmentPass{name: "exhaustive", run: (*run).treeExhaustive, byTiles: true, prunes: false}
 	}
-	return segmentPass{run: (*run).treePruned, byTiles: true, prunes: true}
+	return segmentPass{name: "tree", run: (*run).treePruned, byTiles: true, prunes: true}
 }
 
 func andAlgorithm(a Algorithm) segmentPass {
 	if a == Exhaustive {
-		return segmentPass{run: (*run).treeExhaustive, byTiles: true, prunes: false}
+		return segmentPass{name: "exhaustive", run: (*run).treeExhaustive, byTiles: true, prunes: false}
 	}
-	return segmentPass{run: (*run).and, byTiles: true, prunes: true}
+	return segmentPass{name: "and", run: (*run).and, byTiles: true, prunes: true}
 }
 
 func orAlgorithm(a Algorithm) segmentPass {
 	switch a {
 	case WAND:
-		return segmentPass{run: (*run).wand, byTiles: false, prunes: true}
+		return segmentPass{name: "wand", run: (*run).wand, byTiles: false, prunes: true}
 	case BMW:
-		return segmentPass{run: (*run).bmw, byTiles: false, prunes: true}
+		return segmentPass{name: "bmw", run: (*run).bmw, byTiles: false, prunes: true}
 	case MaxScore:
-		return segmentPass{run: (*run).maxScore, byTiles: false, prunes: true}
+		return segmentPass{name: "maxscore", run: (*run).maxScore, byTiles: false, prunes: true}
 	case BMM:
-		return segmentPass{run: (*run).bmm, byTiles: true, prunes: true}
+		return segmentPass{name: "bmm", run: (*run).bmm, byTiles: true, prunes: true}
 	}
-	return segmentPass{run: (*run).exhaustive, byTiles: true, prunes: false}
+	return segmentPass{name: "exhaustive", run: (*run).exhaustive, byTiles: true, prunes: false}
 }

@@ -63,6 +63,7 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 // passSpans is pass over the documents of spans only.
 func (r *run) passSpans(visit segmentPass, tree *blockmax.Node, spans []blockmax.Span) error {
 	r.query.tree = tree
+	r.out.beginPass(visit.name)
 	for i := range r.query.plan.Segments {
 		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}

@@ -48,7 +48,7 @@ func (x Parallel) EachMatch(ctx context.Context, p *blockmax.Plan, scores bool, 
 		return err
 	}
 	return r.pass(segmentPass{
-		run: func(r *run) error { return r.visitMatches(scores) }, byTiles: true,
+		name: "matches", run: func(r *run) error { return r.visitMatches(scores) }, byTiles: true,
 		begin: func(r *run) (end func()) {
 			r.visit, end = begin()
 			return end

@@ -358,6 +358,9 @@ func (j *job) handOver(o *results) bool {
 	if h, ok := j.top.Worst(); ok {
 		j.worst.Store(hitKey(h.Doc, h.Score))
 	}
+	if o.profile != nil {
+		o.raise(j.top)
+	}
 	j.mu.Unlock()
 	o.found = o.found[:0]
 	return true

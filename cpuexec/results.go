@@ -13,6 +13,7 @@ type results struct {
 
 	work       blockmax.Work
 	listBlocks int64 // blocks of all lists of all passes so far
+	profile    *blockmax.Profile
 
 	// When goroutines share a query, the collector is the job's.
 	job   *job
@@ -25,6 +26,7 @@ const foundHits = 128
 // reset begins a plan.
 func (o *results) reset(p *blockmax.Plan) {
 	o.top.Reset(p.K, p.After)
+	o.profile = p.Profile
 	o.seed, o.total, o.pruned, o.counting, o.listBlocks, o.work = 0, 0, false, false, 0, blockmax.Work{}
 }
 
@@ -32,6 +34,9 @@ func (o *results) reset(p *blockmax.Plan) {
 func (o *results) restart(p *blockmax.Plan) {
 	o.top.Reset(p.K, p.After)
 	o.total, o.pruned = 0, false
+	if o.profile != nil {
+		o.profile.Restart()
+	}
 }
 
 // need is the lowest score with which document doc of the segment, or a later one, can still enter.
@@ -74,6 +79,9 @@ func (o *results) offer(doc, score uint32) {
 	j := o.job
 	if j == nil {
 		o.top.Offer(doc, score)
+		if o.profile != nil {
+			o.raise(&o.top)
+		}
 		return
 	}
 	if hitKey(doc, score) <= j.worst.Load() {
@@ -82,6 +90,23 @@ func (o *results) offer(doc, score uint32) {
 	o.found = append(o.found, blockmax.Hit{Doc: doc, Score: score})
 	if len(o.found) >= foundHits {
 		j.handOver(o)
+	}
+}
+
+// beginPass notes a pass, and the threshold that it begins with, in the profile of the plan.
+func (o *results) beginPass(name string) {
+	if o.profile != nil {
+		o.profile.Begin(name)
+		if !o.counting {
+			o.profile.Raise(o.seed)
+		}
+	}
+}
+
+// raise notes the threshold in the profile of the plan.
+func (o *results) raise(top *blockmax.Collector) {
+	if h, full := top.Worst(); full {
+		o.profile.Raise(h.Score)
 	}
 }
 

@@ -140,6 +140,7 @@ func (at *part) checkList(t int) error {
 // A segmentPass finds the hits in the current range of the current segment. It may be run again
 // with a later range.
 type segmentPass struct {
+	name    string // of the algorithm, for profiles
 	run     func(*run) error
 	byTiles bool // visits only tiles for which member.mine is true
 	prunes  bool // skips documents that cannot enter
@@ -175,6 +176,7 @@ func newRun(ctx context.Context, p *blockmax.Plan) *run {
 // release returns the run to the pool, without references to the caller's data.
 func (r *run) release() {
 	r.query.ctx, r.query.plan, r.query.tree, r.at, r.parallel, r.visit = nil, nil, nil, part{}, Parallel{}, nil
+	r.out.profile = nil
 	r.out.found = r.out.found[:0] // an error may have left some
 	r.leaveSegment()
 	r.batch.docs = nil
@@ -205,6 +207,7 @@ func (r *run) passSegments(visit segmentPass, tree *blockmax.Node) error {
 	if visit.order != nil {
 		visit.order(r.query.order)
 	}
+	r.out.beginPass(visit.name)
 	for i := range r.query.plan.Segments {
 		r.out.listBlocks += blocksBelow(tree, &r.query.plan.Segments[i])
 	}

@@ -21,9 +21,11 @@ import (
 //	index [block=N] [docs=N]     a line for each list: "name weight: postings", where
 //	                             12 is document 12 with frequency 1, 12×3 with frequency 3,
 //	                             and 10-90/5 every fifth document from 10 to 90
-//	search k=N [mode=or|and|and+or] [algo=NAME] [count]
+//	search k=N [mode=or|and|and+or] [algo=NAME] [count] [profile]
 //	                             the lists to search; prints hits and work, for all
-//	                             algorithms unless one is named
+//	                             algorithms unless one is named; with profile the blocks of
+//	                             each list: D decoded, b bounded, - skipped; and how the
+//	                             threshold rises, as "score after so many decoded"
 func TestScript(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var ix scripted
@@ -129,6 +131,9 @@ func (ix *scripted) run(t *testing.T, d *datadriven.TestData, p *blockmax.Plan, 
 		if algo != "" && e.Algorithm.String() != algo {
 			continue
 		}
+		if d.HasArg("profile") {
+			p.Profile = blockmax.NewProfile(p)
+		}
 		top, err := e.TopK(context.Background(), p)
 		if err != nil {
 			return err.Error()
@@ -145,6 +150,25 @@ func (ix *scripted) run(t *testing.T, d *datadriven.TestData, p *blockmax.Plan, 
 		}
 		w := top.Work
 		fmt.Fprintf(&out, "%-11s total %-4s decoded %-3d skipped %-3d scored %d\n", e.Algorithm.String()+":", total, w.BlocksDecoded, w.BlocksSkipped, w.DocsScored)
+		if p.Profile != nil {
+			ix.printProfile(&out, strings.Fields(d.Input), p.Profile, scale)
+		}
 	}
 	return out.String()
+}
+
+func (ix *scripted) printProfile(out *strings.Builder, names []string, x *blockmax.Profile, scale float64) {
+	for t, name := range names {
+		l := x.Of(0, t)
+		fmt.Fprintf(out, "  %-9s ", name)
+		for b := range l.List.Blocks() {
+			out.WriteByte("-bD"[l.State(b)])
+		}
+		out.WriteByte('\n')
+	}
+	fmt.Fprintf(out, "  %s", strings.Join(x.Passes(), ", "))
+	for _, r := range x.Rises() {
+		fmt.Fprintf(out, "; %.3f after %d", float64(r.Score)/scale, r.Decoding)
+	}
+	out.WriteByte('\n')
 }

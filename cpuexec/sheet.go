@@ -259,6 +259,7 @@ func (c *tileCursor) locate(lo uint32) {
 	c.at = c.from
 	if !c.exact {
 		c.list.Need(c.from, c.to)
+		c.compare(c.from, c.to)
 	}
 }
 

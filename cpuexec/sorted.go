@@ -52,7 +52,7 @@ func (x Parallel) Sort(ctx context.Context, p *blockmax.Plan, o *Order) (Sorted,
 		job.reached[i].Store(math.MaxUint64)
 	}
 	err = r.pass(segmentPass{
-		run: (*run).sortSegment, byTiles: true, order: job.orderSegments,
+		name: "sort", run: (*run).sortSegment, byTiles: true, order: job.orderSegments,
 		begin: func(r *run) func() {
 			r.sorter = sorters.Get().(*sorter)
 			r.sorter.begin(job)

@@ -173,7 +173,25 @@ func (c *tileCursor) spend(b int) {
 	if *word&bit == 0 {
 		*word |= bit
 		c.run.out.work.BlocksDecoded++
+		if x := c.run.query.plan.Profile; x != nil {
+			x.Decode(c.run.at.index, c.term, b)
+		}
 	}
+}
+
+// compare notes that the bounds of blocks [from, to), or of words in them, are compared with the
+// threshold.
+func (c *tileCursor) compare(from, to int) {
+	if x := c.run.query.plan.Profile; x != nil {
+		x.Compare(c.run.at.index, c.term, from, to)
+	}
+}
+
+// blockMax is the highest impact of block b, for a comparison with the threshold.
+func (c *tileCursor) blockMax(b int) uint16 {
+	c.bounds.Need(b, b+1)
+	c.compare(b, b+1)
+	return c.bounds.Block[b]
 }
 
 // score computes the impacts of the loaded block.

@@ -286,7 +286,7 @@ func (r *run) proximityWords(t *together, words uint64) error {
 			continue
 		}
 		floor := t.floorOf(r.at.under(r.out.need(lo), lo, lo))
-		if lead.bounds.Need(b, b+1); lead.bounds.Block[b] < floor {
+		if lead.blockMax(b) < floor {
 			continue
 		}
 		if err := r.leadTogether(lead, b, floor, r.win.lo, r.win.hi); err != nil {
@@ -364,11 +364,8 @@ func (r *run) proximityBlocks(t *together, lead *tileCursor) error {
 			return err
 		}
 		floor := t.floorOf(r.at.underAny(r.out.need(doc)))
-		if floor > 0 {
-			lead.bounds.Need(b, b+1)
-			if lead.bounds.Block[b] < floor {
-				continue
-			}
+		if floor > 0 && lead.blockMax(b) < floor {
+			continue
 		}
 		if err := r.leadTogether(lead, b, floor, r.at.from, r.at.to); err != nil {
 			return err
