@@ -61,6 +61,9 @@ type Query = dispatch.Query
 // A Ticket is a query that has been submitted.
 type Ticket = dispatch.Ticket
 
+// A Decision says where a query went and why.
+type Decision = dispatch.Decision
+
 // A Side is where a query may run, or where an answer comes from.
 type Side = dispatch.Side
 

@@ -24,13 +24,15 @@ func (d *Dispatcher) auto(j *job) (onCPU bool) {
 	gpu, gpuLatest := time.Duration(float64(onGPU)*usual.late), time.Duration(float64(onGPU)*usual.latest)
 	d.price(now, 4*wait > gpu)
 	own, latest := d.model.response(&j.features, helped)
-	onCPU = wait+own <= gpu && wait+latest <= gpuLatest && d.running.Load() < mostWaiting*cores &&
+	late, crowded := wait+latest > gpuLatest, d.running.Load() >= mostWaiting*cores
+	first := wait+own <= gpu && !late && !crowded &&
 		float64(j.cpu) <= math.Float64frombits(d.ratio.Load())*float64(j.gpu)
-	if onCPU {
+	if onCPU = first; first {
 		onCPU = !d.gpuTrial.due(now)
 	} else {
 		onCPU = d.running.Load() < cores && j.cpu < longestTrial && d.cpuTrial.due(now)
 	}
+	d.weigh(j, weighing{cpu: wait + own, wait: wait, gpu: gpu, late: late, crowded: crowded, trial: onCPU != first, onCPU: onCPU})
 	if j.expected = onGPU; onCPU {
 		j.expected = wait + own
 	}

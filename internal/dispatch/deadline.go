@@ -38,6 +38,7 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 	}
 	if onCPU != first {
 		j.expected = 0 // which was of the other side
+		j.because("only there the answer is estimated to be in time")
 	}
 	return onCPU
 }
@@ -46,6 +47,7 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 func (d *Dispatcher) miss(j *job) {
 	switch {
 	case j.query.On == Any && d.options.Policy == Auto:
+		j.because("the GPU would have answered too late")
 		d.give(j)
 	case j.query.FailLate:
 		j.tell(late)

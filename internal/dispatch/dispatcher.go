@@ -75,6 +75,9 @@ type Query struct {
 	// estimated. An answer that has begun is finished, however late.
 	Due      time.Time
 	FailLate bool
+
+	// Decision is filled in with where the query goes and why, unless it is nil.
+	Decision *Decision
 }
 
 // An Answer is a TopK and the side that found it.

@@ -58,6 +58,7 @@ func (f *fakeDevice) answer(ctx context.Context, p *Plan) (part blockmax.Partial
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := *p
+	first.Profile = nil // devices keep none
 	first.Segments = append([]blockmax.Segment(nil), p.Segments...)
 	part.Pass = blockmax.And
 	for s := range first.Segments {

@@ -81,13 +81,16 @@ func (d *Dispatcher) admit(j *job) {
 		if q.On == OnGPU {
 			j.tell(refused)
 		} else {
+			j.because(noneLeft)
 			d.give(j)
 		}
 		return
 	}
 	g, onCPU := forDevices, false
 	if q.On == Any {
-		g, onCPU = d.choose(j)
+		if g, onCPU = d.choose(j); d.options.Policy != Auto {
+			j.because("the policy " + d.options.Policy.String() + " decides")
+		}
 	}
 	// When all cores are busy, a full queue becomes longer. If the CPU took the queries, devices
 	// would get no cores, and the queue would stay full.
@@ -98,6 +101,7 @@ func (d *Dispatcher) admit(j *job) {
 	case onCPU || away:
 		if away {
 			d.turnedAway.Add(1)
+			j.because("the queue for the GPU is full, and a core is idle")
 		}
 		d.give(j)
 	case q.FailLate && d.options.Policy != Groups && d.onDeviceBy(j).After(j.due.Add(j.due.Sub(j.arrived)/2)):

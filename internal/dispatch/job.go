@@ -37,6 +37,7 @@ type job struct {
 	ungated  bool // it needs no core of the gate
 	forced   bool // no device can answer it
 	partial  blockmax.Partial
+	took     time.Duration // of a device for its batch
 	ready    chan struct{} // one slot
 }
 
@@ -134,11 +135,17 @@ func (j *job) release() {
 
 // complete completes a device's answer.
 func (j *job) complete(ctx context.Context) (Answer, error) {
+	if x := j.query.Decision; x != nil {
+		x.OnGPU, x.DeviceBlocks = j.took, j.partial.Top.Work.BlocksDecoded
+		j.waited(time.Now())
+	}
 	if len(j.partial.Open) == 0 {
 		return Answer{j.partial.Top, OnGPU}, nil
 	}
 	if j.fewOpen() { // done sooner than a core is waited for
+		start := time.Now()
 		top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
+		j.worked(start, time.Now())
 		j.d.completed.Add(1)
 		return Answer{top, OnBoth}, err
 	}
@@ -150,7 +157,10 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	if err := j.d.begin(ctx, j); err != nil {
 		return Answer{}, err
 	}
+	start := time.Now()
+	j.waited(start)
 	top, err := j.query.CPU.Finish(ctx, j.query.Plan, &j.partial)
+	j.worked(start, time.Now())
 	j.d.end(j, by)
 	return Answer{top, by}, err
 }
@@ -192,8 +202,10 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 		cpu = j.query.Whole
 	}
 	start, core := time.Now(), j.d.onCore(j.query.Plan)
+	j.waited(start)
 	top, err := cpu.TopK(ctx, j.query.Plan)
 	end := time.Now()
+	j.worked(start, end)
 	r := run{took: end.Sub(start), core: j.d.onCore(j.query.Plan) - core, helped: helped && j.d.helped(1), shared: top.Work.Tasks > 0}
 	switch {
 	case j.d.threadTime == nil:

@@ -159,7 +159,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	d.gpuTrial.use(done.Sub(d.start))
 	d.model.learnGPU(b.jobs, moved, took, done)
 	for i, j := range b.jobs {
-		j.partial = answers[i]
+		j.partial, j.took = answers[i], took
 		j.tell(partial)
 	}
 }
@@ -172,6 +172,9 @@ func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
 	d.stats.FailedBatches++
 	d.stats.FailedOver += int64(len(b.jobs))
+	for _, j := range b.jobs {
+		j.because("the GPU failed to answer its batch")
+	}
 	d.toCPU(b.jobs)
 	if lost {
 		dev.lost.Store(true)
@@ -194,6 +197,7 @@ func (d *Dispatcher) giveUp() {
 		if j.query.On == OnGPU {
 			j.tell(refused)
 		} else {
+			j.because(noneLeft)
 			j.tell(toCPU)
 		}
 	}

@@ -15,6 +15,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	j := newJob(d, q)
 	d.estimate(j)
 	usable := d.usable.Load()
+	d.observe(j, usable)
 	switch {
 	case q.On == OnGPU && !usable:
 		j.release()
