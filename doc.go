@@ -40,7 +40,8 @@
 // Scores are integers while a query runs: every algorithm (exhaustive, WAND, block-max WAND,
 // MaxScore, block-max MaxScore) returns the same documents in the same order with the same score,
 // to the bit. Pruning skips only what cannot enter the top k. [Result.Work] counts what was
-// decoded, skipped and scored.
+// decoded, skipped and scored. SearchOptions.Profile asks for a [Profile], which says it block by
+// block, with the processor, the algorithm, the reasons for both, and times.
 //
 // # Durability
 //

@@ -155,6 +155,14 @@ func (w *multiWorld) compare() {
 			return
 		}
 		w.same(q, got.Hits, want.Hits)
+		profiled := o
+		profiled.Profile = &ProfileOptions{Lists: w.IntN(4), Runs: w.IntN(10)}
+		again, err := multi.Search(ctx, q, &profiled)
+		w.whole.must(err)
+		w.same(q, again.Hits, got.Hits)
+		if err := checkProfile(again, &profiled); err != nil {
+			w.t.Fatalf("%v %+v: %v", q, o, err)
+		}
 		if got.Incomplete != want.Incomplete || o.ExactTotal && (got.Total != want.Total || !got.TotalExact) {
 			w.t.Fatalf("%v: total %d %v, in one index %d %v", q, got.Total, got.Incomplete, want.Total, want.Incomplete)
 		}

@@ -113,6 +113,10 @@ type SearchOptions struct {
 	// Exec overrides Options.Exec for this search.
 	Exec *Exec
 
+	// Profile asks for Result.Profile: what ran the search and why, how long its phases took, and what it
+	// did with each block of its posting lists. The answer is the same. Nil asks for none.
+	Profile *ProfileOptions
+
 	// Deadline is when the answer is wanted, counted from the call; 0 for no deadline. Searches with
 	// deadlines take turns at the cores and GPUs: the one that is due first comes first. One that is
 	// estimated to be late waits until no other would be late because of it. A search that has begun
@@ -150,6 +154,7 @@ type Result struct {
 	Work     Work   // what the search cost
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
 	Duration time.Duration
+	Profile  *Profile // of SearchOptions.Profile
 
 	page search.Page // shared by the cursors of Hits
 }
@@ -264,6 +269,9 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 		}
 	}
 	if err := o.Highlight.validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := o.Profile.validate(); err != nil {
 		errs = append(errs, err)
 	}
 	switch {
@@ -472,11 +480,13 @@ func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.
 	}
 	if o != nil {
 		q = o.selected(q)
+		set.Profile, set.Began = o.Profile != nil, start
 	}
 	x, err := v.plan(ctx, q, &set)
 	if err != nil {
 		return nil, err
 	}
+	x.ProfilePlan()
 	if o != nil && o.NoHits {
 		return x, nil
 	}
@@ -502,6 +512,7 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 		return nil, err
 	}
 	res := &Result{Total: answer.Total, TotalExact: answer.Exact, Incomplete: x.Incomplete(), Work: answer.Work, Executor: answer.Executor}
+	res.Profile = v.profile(x, o, res.Executor)
 	found := answer.Hits[min(o.From, len(answer.Hits)):]
 	hits := make([]Hit, len(found))
 	if err := x.Hits(found, &res.page, func(i int) *search.Cursor { return &hits[i].Cursor.at }); err != nil {
@@ -548,10 +559,12 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 		}
 	}
 	res.Hits = hits
+	res.Profile.fetched()
 	if o.Collapse != nil {
 		res.Groups = x.Groups()
 	}
 	res.Aggregations, err = v.aggregate(ctx, x, q, o)
+	res.Profile.aggregated(o)
 	return res, err
 }
 

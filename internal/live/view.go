@@ -238,6 +238,9 @@ func (s *Segment) Number() uint64 {
 	return s.home.number
 }
 
+// StoreNumber implements plan.Segment.
+func (s *Segment) StoreNumber() uint64 { return s.home.number }
+
 // memoryNumbers is the first Segment.Number of segments in memory.
 const memoryNumbers = 1 << 31
 

@@ -98,6 +98,7 @@ type Reader interface {
 // A Segment is a part of an Index.
 type Segment interface {
 	Reader() Reader
+	StoreNumber() uint64         // its number in the store; 0 in memory
 	Base() uint32                // global number of its first document
 	Accept() []uint64            // bitset of the documents that are not deleted; nil for all
 	Key(l *postings.List) uint64 // names a list, for blockmax.Term.Key

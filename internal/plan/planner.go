@@ -29,6 +29,11 @@ type Compiled struct {
 	outer     *blockmax.Function // of the whole plan, if Plan has it as a static rank
 }
 
+// Term returns the field and the text of a term of the plan.
+func (c *Compiled) Term(t int) (field, text string) {
+	return c.terms[t].field, printable(c.terms[t].term)
+}
+
 // A planTerm is one term of a plan, with its statistics over the whole view.
 type planTerm struct {
 	field, term string

@@ -29,11 +29,20 @@ type Settings struct {
 
 	Now time.Time // what "now" means in a query
 
+	Analysed *time.Time // set to when the texts of the query have been analysed; or nil
+
 	// The plan may be answered by a device, which takes filters as bits alone.
 	Device bool
 	Forced bool // it must be, whatever that costs
 
 	AllowUnknown bool // fields that the index does not have match nothing, instead of being an error
+}
+
+// analysed notes that the texts of the query have been analysed.
+func (s *Settings) analysed() {
+	if s.Analysed != nil {
+		*s.Analysed = time.Now()
+	}
 }
 
 // A Preparer turns queries into plans. It reuses its memory, including that of its plan, from query
@@ -64,6 +73,7 @@ func (p *Preparer) Rewriter(x Index, s *Settings) *Rewriter {
 
 // Plan makes the plan of a clause on an index. The plan is lent until the next call.
 func (p *Preparer) Plan(ctx context.Context, x Index, c Clause, s *Settings) (*Compiled, error) {
+	s.analysed()
 	q, err := p.planner.compile(ctx, x, c, s)
 	if err != nil {
 		return nil, err
@@ -94,6 +104,7 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	if err != nil || len(words) == 0 || len(words) > mostWords || m.Mode != blockmax.Or && hasAlternatives(words) {
 		return nil, nil
 	}
+	s.analysed()
 	b := &p.planner
 	b.begin(ctx, x, s)
 	b.omits = s.Best && m.Mode != blockmax.AndOr

@@ -18,7 +18,7 @@ func (x *Run) Count(ctx context.Context) (int, error) {
 	p := countingPlan(&x.compiled.Plan)
 	whole := o.CPU
 	whole.Pool = nil
-	t, err := a.Submit(accelerator.Query{Plan: &p, CPU: counter{o.CPU}, Whole: counter{whole}, On: o.On, Count: true})
+	t, err := a.Submit(accelerator.Query{Plan: &p, CPU: counter{o.CPU}, Whole: counter{whole}, On: o.On, Count: true, Decision: x.decision()})
 	if err != nil {
 		return 0, err
 	}

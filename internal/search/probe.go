@@ -2,10 +2,10 @@ package search
 
 import "github.com/riffle-search/riffle/internal/plan"
 
-// Accessors for tests of the packages above.
-
 // Compiled returns the plan of a run, which is lent until its end.
 func Compiled(x *Run) *plan.Compiled { return x.compiled }
+
+// Accessors for tests of the packages above.
 
 // Place returns the place that a cursor records, and the statistics of its page.
 func Place(c Cursor) (doc, local, score uint32, statistics string) {

@@ -101,6 +101,9 @@ type Settings struct {
 	Collapse string    // with Sort: the field of whose values each has one hit; or ""
 
 	CollapseBytes int64 // memory for the groups
+
+	Profile bool      // the run keeps a Profile
+	Began   time.Time // with Profile: when the search was called
 }
 
 // page returns how many hits to return.
@@ -123,6 +126,8 @@ type Run struct {
 	ties    bool
 	sorting sorting
 	answer  sorted
+
+	profiling *profiling // nil unless the settings ask for a profile
 }
 
 // Begin begins a search on a view, which must stay open until the caller ends the run. The caller
@@ -131,6 +136,7 @@ func (s *Searcher) Begin(v View, o *Settings) *Run {
 	x := s.runs.Get().(*Run)
 	x.view, x.settings = v, *o
 	x.settings.CPU.Pool = s.pool
+	x.beginProfile()
 	return x
 }
 
@@ -138,7 +144,7 @@ func (s *Searcher) Begin(v View, o *Settings) *Run {
 func (x *Run) End() {
 	x.preparer.Forget(x.view)
 	x.view, x.settings, x.compiled = nil, Settings{}, nil
-	x.ticket, x.waiting = accelerator.Ticket{}, false
+	x.ticket, x.waiting, x.profiling = accelerator.Ticket{}, false, nil
 	x.after, x.ties, x.sorting, x.answer = nil, false, sorting{}, sorted{}
 	x.searcher.runs.Put(x)
 }

@@ -179,7 +179,7 @@ func (x *Run) submitSorted() (err error) {
 	}
 	alone := x.sorting
 	alone.cpu.Pool = nil
-	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: x.sorting, Whole: alone, On: accelerator.OnCPU, Due: o.Due, FailLate: o.FailLate}
+	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: x.sorting, Whole: alone, On: accelerator.OnCPU, Due: o.Due, FailLate: o.FailLate, Decision: x.decision()}
 	if a := x.searcher.accelerator; a != nil {
 		x.ticket, err = a.Submit(q)
 	} else {
