@@ -36,7 +36,7 @@ const (
 
 // A frame is what every page shows: its view, the indexes, and the one that is chosen.
 type frame struct {
-	View    string // "search", "why", "inside" or "watch"
+	View    string // "search", "why", "inside", "watch" or "fault"
 	Index   string
 	Indexes []string
 	Data    any
@@ -62,8 +62,35 @@ func (s *Server) frameOf(view string, r *http.Request) (*frame, *index, error) {
 	return f, all[i], nil
 }
 
+// shown is a view whose faults are pages, too. Those of parts stay problems, which page.js shows, and so do faults of
+// the server.
+func shown(view func(*Server, http.ResponseWriter, *http.Request) error) func(*Server, http.ResponseWriter, *http.Request) error {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		err := view(s, w, r)
+		if err == nil {
+			return nil
+		}
+		p := faultOf(err)
+		if p.Status >= 500 || p.Status == http.StatusTooManyRequests || r.FormValue("part") != "" {
+			return err
+		}
+		f := &frame{View: "fault", Data: p}
+		for _, ix := range s.host.all() {
+			f.Indexes = append(f.Indexes, ix.name)
+		}
+		if f.Index = r.FormValue("index"); !slices.Contains(f.Indexes, f.Index) && len(f.Indexes) > 0 {
+			f.Index = f.Indexes[0]
+		}
+		return renderAs(p.Status, w, r, f)
+	}
+}
+
 // render answers with a page, or with a part of it if the parameter part asks for that.
 func render(w http.ResponseWriter, r *http.Request, f *frame) error {
+	return renderAs(http.StatusOK, w, r, f)
+}
+
+func renderAs(status int, w http.ResponseWriter, r *http.Request, f *frame) error {
 	name, data := "page.html", any(f)
 	if part := r.FormValue("part"); part != "" {
 		if name, data = part, f.Data; part != "results" && part != f.View {
@@ -80,7 +107,7 @@ func render(w http.ResponseWriter, r *http.Request, f *frame) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	return w.(*answer).whole(http.StatusOK, b.Bytes())
+	return w.(*answer).whole(status, b.Bytes())
 }
 
 // asset answers with a file of the page.
@@ -229,9 +256,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	p.Sorts, p.Freed = ix.sortChoices(p.Sort), freed(params)
 	p.Request = formsOf(r, ix.name, req)
 	q, _, err := w.(*answer).parse(r.Context(), ix, req)
-	var parse *riffle.ParseError
-	if errors.As(err, &parse) {
-		p.Fault = faultAt(p.Query, parse)
+	if p.Fault = queryFault(p.Query, err); p.Fault != nil {
 		return p, nil
 	}
 	if err != nil {
@@ -242,6 +267,9 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 		return nil, err
 	}
 	res, err := w.(*answer).run(r.Context(), ix, q, o)
+	if p.Fault = queryFault(p.Query, err); p.Fault != nil {
+		return p, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -425,6 +453,20 @@ func address(params url.Values, name, value string) string {
 	}
 	to.Set(name, value)
 	return "/?" + to.Encode()
+}
+
+// queryFault returns what is wrong with a query, or nil if err is of another kind.
+func queryFault(text string, err error) *textFault {
+	if err == nil {
+		return nil
+	}
+	if parse, ok := errors.AsType[*riffle.ParseError](err); ok {
+		return faultAt(text, parse)
+	}
+	if p := faultOf(err); p.Type == kindQuery.urn() {
+		return &textFault{Reason: p.Detail}
+	}
+	return nil
 }
 
 // faultAt cuts a text where an error is.

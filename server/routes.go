@@ -18,10 +18,10 @@ var routes = []route{
 	{"GET /debug/pprof/{$}", RoleAdmin, noQueue, (*Server).listProfiles},
 	{"GET /debug/pprof/{profile}", RoleAdmin, noQueue, (*Server).profile},
 
-	{"GET /{$}", RoleRead, searchQueue, (*Server).searchView},
-	{"GET /why", RoleRead, searchQueue, (*Server).whyView},
-	{"GET /inside", RoleRead, searchQueue, (*Server).insideView},
-	{"GET /watch", RoleRead, searchQueue, (*Server).watchView},
+	{"GET /{$}", RoleRead, searchQueue, shown((*Server).searchView)},
+	{"GET /why", RoleRead, searchQueue, shown((*Server).whyView)},
+	{"GET /inside", RoleRead, searchQueue, shown((*Server).insideView)},
+	{"GET /watch", RoleRead, searchQueue, shown((*Server).watchView)},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
 	{"GET /v1/openapi.json", RoleNone, noQueue, (*Server).describe},

@@ -50,7 +50,6 @@ type axNode struct {
 	ignored, focusable bool
 	level              int
 	children           []*axNode
-	hidden             bool
 }
 
 // tree returns the accessibility tree.

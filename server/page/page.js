@@ -82,7 +82,7 @@ async function complete() {
     }
     let options = [];
     if (!w.field) options = fields.filter((f) => f.startsWith(w.text) && f !== w.text).map((f) => ({ text: f + ":", note: "field" }));
-    for (const field of w.field ? [w.field] : fields.slice(0, 3)) {
+    for (const field of w.field ? fields.filter((f) => f === w.field) : fields.slice(0, 3)) {
       const query = new URLSearchParams({ field, q: w.text, limit: 6 });
       const answer = await fetch(`${base}/suggest?${query}`, { signal: completing.signal });
       if (!answer.ok) continue;

@@ -1,0 +1,97 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestInside: from a hit to its document, from a field to its terms, and from a term to its hits.
+func TestInside(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/?index=books&q=letter")
+	id := b.text("[data-inside]")
+	b.click("[data-inside]")
+	b.wait(`location.pathname === "/inside" && document.querySelector("#document table")`)
+	if got := eval[string](b, `document.querySelector("#id").value`); got != id {
+		t.Errorf("from the hit %s, the document is %s", id, got)
+	}
+	for _, field := range []string{"author", "text", "title", "words"} {
+		b.has("#document table", field)
+	}
+	if n := b.count("section:first-of-type tbody tr"); n != 4 {
+		t.Errorf("%d segments are shown, of 4", n)
+	}
+	b.has("main", "in 4 segments")
+
+	b.click(`a[href*="field=text"]`)
+	b.wait(`location.search.includes("field=text") && document.querySelectorAll(".terms li").length === 100`)
+	b.has("#terms", "There are more")
+	eval[any](b, `document.querySelector("#prefix").focus()`)
+	b.keys("lett" + kb.Enter)
+	b.wait(`location.search.includes("prefix=lett")`)
+	b.wait(`document.querySelectorAll(".terms li").length < 100`)
+	for _, term := range b.texts(".terms li a") {
+		if !strings.HasPrefix(term, "lett") {
+			t.Errorf("%s does not begin with lett", term)
+		}
+	}
+	term := `[...document.querySelectorAll(".terms li")].find((e) => e.querySelector("a").innerText === "letter")`
+	documents := number(b, eval[string](b, term+`.querySelector(".faint").innerText`))
+	eval[any](b, term+`.querySelector("a").click()`)
+	b.wait(`location.search.includes("term=letter") && document.querySelector("#list figure")`)
+	if n := b.count("#list figure"); n != 4 {
+		t.Errorf("%d lists of letter are drawn, of 4 segments", n)
+	}
+	b.click("#list a")
+	b.wait(`location.pathname === "/" && document.querySelector(".hits mark")`)
+	if got := total(b); got > documents || got < documents-10 { // the list counts deleted documents, too
+		t.Errorf("letter is in %d documents, and has %d hits", documents, got)
+	}
+}
+
+// TestMissingDocument: an id that is not there is said to be so.
+func TestMissingDocument(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/inside?index=books")
+	eval[any](b, `document.querySelector("#id").focus()`)
+	b.keys("nobody" + kb.Enter)
+	b.has(`[role="alert"]`, "There is no document with this id")
+}
+
+// TestOtherIndex: another index is chosen, in the same view.
+func TestOtherIndex(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/inside?index=books")
+	eval[any](b, `document.querySelector("#index").focus()`)
+	b.keys("s") // scripts
+	b.wait(`location.search.includes("index=scripts") && document.querySelector("h1")?.innerText === "scripts"`)
+	if path := eval[string](b, "location.pathname"); path != "/inside" {
+		t.Errorf("the view is %s", path)
+	}
+}
+
+// TestFaultPages: an address that is wrong has a page that says so, and leads on.
+func TestFaultPages(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	for path, text := range map[string]string{
+		"/?index=gone":                         "gone",
+		"/?index=books&from=x":                 "from",
+		"/?index=books&sort=nofield":           "nofield",
+		"/inside?index=books&field=gone":       "gone",
+		"/why?index=books&q=time&id=nobody":    "no such document",
+		"/why?index=books&q=title%3A%28&id=x":  "",
+		"/inside?index=books&field=words&id=x": "",
+	} {
+		b.open(path)
+		b.has("main", text)
+		if b.count("header nav a") < 3 || b.count("h1") != 1 {
+			t.Errorf("%s is no page: %s", path, b.text("body"))
+		}
+		for _, f := range treeFaults(b) {
+			t.Errorf("%s: %s", path, f)
+		}
+		b.taken() // the browser reports answers that are errors
+	}
+}

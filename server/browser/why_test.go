@@ -1,0 +1,67 @@
+package browser
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestWhy: the explanation of a hit opens and closes below it, by the mouse and by the keyboard. Its bar adds up.
+func TestWhy(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/?index=books&q=time+letter+first")
+	b.click("[data-why]")
+	b.wait(`document.querySelector(".why .tree")`)
+	if expanded := eval[string](b, `document.querySelector("[data-why]").ariaExpanded`); expanded != "true" {
+		t.Errorf("the explanation is open, and aria-expanded is %s", expanded)
+	}
+	line := b.text(".hits > li > p:last-of-type")
+	_, rest, _ := strings.Cut(line, "score ")
+	score, _, _ := strings.Cut(rest, ",")
+	if root := b.text(".why .tree > li > strong"); root != score {
+		t.Errorf("the explanation begins with %s, and the hit has %s", root, score)
+	}
+	sum := 0.0
+	for _, w := range eval[[]string](b, `[...document.querySelectorAll(".why .bar rect")].map((r) => r.getAttribute("width"))`) {
+		v, err := strconv.ParseFloat(w, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += v
+	}
+	if bars, legend := b.count(".why .bar rect"), b.count(".why .legend li"); math.Abs(sum-100) > 0.1 || bars < 2 || bars != legend {
+		t.Errorf("the %d parts of the bar take %g %%, and the legend has %d", bars, sum, legend)
+	}
+	b.wait(`document.activeElement === document.querySelector("[data-why]")`)
+	b.keys(kb.Enter)
+	b.wait(`!document.querySelector(".why")`)
+	b.keys(kb.Enter)
+	b.wait(`document.querySelectorAll(".why .tree").length === 1`)
+	if path := eval[string](b, "location.pathname"); path != "/" {
+		t.Errorf("the keyboard led to %s", path)
+	}
+	if n := b.count("h1"); n != 1 {
+		t.Errorf("the page has %d headings of level 1", n)
+	}
+}
+
+// TestWhyPage: the explanation is a page of its own, too, with the parts that do not match.
+func TestWhyPage(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/?index=books&q=time+OR+zzyzx")
+	address := eval[string](b, `document.querySelector("[data-why]").href`)
+	b.open(strings.TrimPrefix(address, "http://"+b.host))
+	b.has("h1", "Why this score")
+	b.has(".tree", "weight")
+	b.has("main", "time OR zzyzx")
+	id := eval[string](b, `new URL(location).searchParams.get("id")`)
+	b.open("/why?" + url.Values{"index": {"books"}, "q": {"zzyzx"}, "id": {id}}.Encode())
+	b.has(".tree", "does not match")
+	if n := b.count(".bar"); n != 0 {
+		t.Errorf("a document that does not match has %d bars", n)
+	}
+}
