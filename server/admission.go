@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -23,10 +24,20 @@ func newGate(slots, queue int) *gate {
 
 // enter waits for a turn. The caller must call leave at the end.
 func (g *gate) enter(ctx context.Context) (leave func(), err error) {
+	return g.take(ctx, g.queue)
+}
+
+// again is enter for a request that has had a turn before: it is never refused.
+func (g *gate) again(ctx context.Context) (leave func(), err error) {
+	return g.take(ctx, math.MaxInt64)
+}
+
+// take is enter if so many may wait.
+func (g *gate) take(ctx context.Context, queue int64) (leave func(), err error) {
 	select {
 	case g.slots <- struct{}{}:
 	default:
-		if g.waiting.Add(1) > g.queue {
+		if g.waiting.Add(1) > queue {
 			g.waiting.Add(-1)
 			return nil, g.refuse()
 		}

@@ -2,15 +2,16 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
 )
 
 // arrive reads the body of a request before the request waits for a turn, so that a client that sends slowly keeps
-// nobody from one. What such bodies take together is bounded by Options.AnswerBytes, as answers are: beyond that, and
-// beyond the first megabyte of NDJSON, which is read as it is carried out, the rest of a body arrives during the turn.
-// The caller calls release at the end.
+// nobody from one. What such bodies take together is bounded by Options.AnswerBytes, as answers are: beyond that, the
+// rest of a body arrives during the turn. So does NDJSON beyond the first megabyte, which is read as it is carried out:
+// see slowTurn. The caller calls release at the end.
 func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) {
 	release = func() {}
 	limit, most := s.opts.MaxBody, s.opts.MaxBody
@@ -38,6 +39,7 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 		return true
 	}
 	if !hold(size) {
+		w.arriving = true
 		return release, nil
 	}
 	data := make([]byte, 0, size)
@@ -56,6 +58,7 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 		}
 		if int64(len(data)) > most || !hold(int64(len(data))) {
 			r.Body = arrivedBody{io.MultiReader(bytes.NewReader(data), r.Body), r.Body}
+			w.arriving = true
 			return release, nil
 		}
 		data = append(make([]byte, 0, 2*len(data)), data...)
@@ -73,4 +76,59 @@ func isBulk(r *http.Request) bool {
 type arrivedBody struct {
 	io.Reader
 	io.Closer
+}
+
+// A slowTurn gives the turn of a request back while the next part of its body arrives, so that a client that sends
+// slowly keeps nobody from one. What has arrived of that part takes memory, which is bounded by Options.AnswerBytes, as
+// that of other bodies is: beyond that, the request keeps its turn. A nil slowTurn is for a body that has arrived.
+type slowTurn struct {
+	ctx    context.Context
+	server *Server
+	answer *answer
+	gate   *gate
+	needs  int64 // what a part takes, at most, but for grows
+	held   int64 // of Server.arrived
+	grown  bool
+}
+
+// pause gives the turn back if the next part may take memory.
+func (t *slowTurn) pause() {
+	if t != nil && (t.held > 0 || t.more(t.needs)) {
+		t.answer.left()
+	}
+}
+
+// more reports whether the part may take more bytes. They count until the end of the request.
+func (t *slowTurn) more(n int64) bool {
+	if !t.server.arrived.take(n) {
+		return false
+	}
+	t.held += n
+	return true
+}
+
+// resume waits for a turn, unless the request has one.
+func (t *slowTurn) resume() (err error) {
+	if t != nil && t.answer.leave == nil {
+		t.answer.leave, err = t.gate.again(t.ctx)
+	}
+	return err
+}
+
+// grows is called when the part takes up to n bytes more than needs. If that is too much, it goes on arriving in a turn.
+func (t *slowTurn) grows(n int64) error {
+	if t == nil || t.answer.leave != nil || t.grown {
+		return nil
+	}
+	if t.grown = t.more(n); t.grown {
+		return nil
+	}
+	return t.resume()
+}
+
+// end releases the memory.
+func (t *slowTurn) end() {
+	if t != nil {
+		t.server.arrived.give(t.held)
+	}
 }

@@ -51,7 +51,7 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadCloser, e
 		return nil, tooLarge(limit)
 	}
 	sent := http.MaxBytesReader(w, r.Body, limit)
-	switch encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); encoding {
+	switch encoding := encodingOfBody(r); encoding {
 	case "", "identity":
 		return &bounded{sent, limit, sent.Close}, nil
 	case "gzip":
@@ -62,7 +62,7 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadCloser, e
 		return &bounded{z, limit, z.Close}, nil
 	case "zstd":
 		// One goroutine, and no more memory than a window of the usual size.
-		z, err := zstd.NewReader(sent, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+		z, err := zstd.NewReader(sent, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return nil, unreadable(err, limit)
 		}
@@ -70,6 +70,14 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadCloser, e
 	default:
 		return nil, kindContentType.fault("the encoding %q; gzip and zstd are read", encoding)
 	}
+}
+
+// zstdWindow is the largest window of zstd that is accepted.
+const zstdWindow = 8 << 20
+
+// encodingOfBody returns how the body of a request is compressed, in small letters; "" or "identity" if it is not.
+func encodingOfBody(r *http.Request) string {
+	return strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding")))
 }
 
 // A bounded reads at most a number of bytes.

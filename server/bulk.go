@@ -33,6 +33,7 @@ type bulk struct {
 	server *Server
 	index  *index
 	idOf   string // the field that has the id of a document, if lines are documents and not changes
+	turn   *slowTurn
 
 	group    []bulkLine // of the next batch
 	bytes    int
@@ -56,7 +57,11 @@ func (s *Server) postBulk(ix *index, w http.ResponseWriter, r *http.Request) err
 	}
 	defer in.Close()
 	b := &bulk{ctx: r.Context(), server: s, index: ix, idOf: r.URL.Query().Get("id"), problems: map[int]*client.Problem{}}
-	if err := b.read(bufio.NewReaderSize(in, 64<<10), s.opts); err != nil {
+	if out := w.(*answer); out.arriving {
+		b.turn = &slowTurn{ctx: b.ctx, server: s, answer: out, gate: s.gates[writeQueue], needs: groupBytes + readBytes + decoderBytes(r)}
+		defer b.turn.end()
+	}
+	if err := b.read(bufio.NewReaderSize(in, readBytes), s.opts); err != nil {
 		f := faultOf(errors.Join(err, b.finish()))
 		f.Line = b.firstOpen()
 		return f
@@ -64,10 +69,27 @@ func (s *Server) postBulk(ix *index, w http.ResponseWriter, r *http.Request) err
 	return b.answer(w)
 }
 
+const (
+	readBytes  = 64 << 10      // of the buffer that lines are read from
+	groupBytes = 4 * bulkBytes // most that a group takes while it is read, and its lines have bulkBytes at most
+)
+
+// decoderBytes is the memory, about, that it takes to decompress the body of a request.
+func decoderBytes(r *http.Request) int64 {
+	switch encodingOfBody(r) {
+	case "gzip":
+		return 64 << 10
+	case "zstd":
+		return 2 * zstdWindow
+	}
+	return 0
+}
+
 // read reads all lines and carries them out.
 func (b *bulk) read(in *bufio.Reader, o *Options) error {
+	b.turn.pause()
 	for n := 1; ; n++ {
-		line, err := readLine(in, o.MaxBody)
+		line, err := b.readLine(in, o.MaxBody)
 		if err != nil && err != io.EOF {
 			return unreadable(err, o.MaxBulk)
 		}
@@ -82,12 +104,13 @@ func (b *bulk) read(in *bufio.Reader, o *Options) error {
 			b.bytes += len(line)
 		}
 		if len(b.group) == bulkLines || b.bytes >= bulkBytes {
-			if err := b.submit(); err != nil {
+			if err := b.carryOut(); err != nil {
 				return err
 			}
+			b.turn.pause()
 		}
 		if err == io.EOF {
-			if err := b.submit(); err != nil {
+			if err := b.carryOut(); err != nil {
 				return err
 			}
 			return b.finish()
@@ -95,10 +118,26 @@ func (b *bulk) read(in *bufio.Reader, o *Options) error {
 	}
 }
 
+// carryOut submits the group, in a turn.
+func (b *bulk) carryOut() error {
+	if len(b.group) == 0 {
+		return nil
+	}
+	if err := b.turn.resume(); err != nil {
+		return err
+	}
+	return b.submit()
+}
+
 // readLine reads a line of at most limit bytes into memory of its own.
-func readLine(in *bufio.Reader, limit int64) (line []byte, err error) {
+func (b *bulk) readLine(in *bufio.Reader, limit int64) (line []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
+		if len(line) <= bulkBytes && len(line)+len(part) > bulkBytes {
+			if err := b.turn.grows(2 * limit); err != nil {
+				return nil, err
+			}
+		}
 		if line = append(line, part...); int64(len(line)) > limit {
 			return nil, kindTooLarge.fault("a line of more than %d bytes", limit)
 		}
@@ -123,6 +162,9 @@ func (b *bulk) submit() error {
 			if err := b.finish(); err != nil {
 				applied(err)
 				return err
+			}
+			for i := range group {
+				group[i].text = nil // numbers are enough from now on
 			}
 			b.pending, b.waiting, b.applied = p, group, applied
 			return nil

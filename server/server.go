@@ -304,19 +304,20 @@ func (s *Server) timeout(rt *route, r *http.Request) (time.Duration, error) {
 // An answer knows whether it has begun, and which turn it takes.
 type answer struct {
 	http.ResponseWriter
-	server  *Server
-	id      string // of the request
-	route   string
-	key     string // name of the API key
-	span    trace.Span
-	leave   func() // the gate; nil if it has no turn, or none any more
-	due     time.Time
-	began   bool
-	status  int       // as sent
-	written int64     // bytes of the body
-	accepts string    // the encoding that the client likes best
-	encoder encoder   // of an answer that is sent in parts; nil if it is not compressed
-	record  *recorded // nil if the answer is not kept
+	server   *Server
+	id       string // of the request
+	route    string
+	key      string // name of the API key
+	span     trace.Span
+	leave    func() // the gate; nil if it has no turn, or none any more
+	arriving bool   // a part of the body has yet to arrive
+	due      time.Time
+	began    bool
+	status   int       // as sent
+	written  int64     // bytes of the body
+	accepts  string    // the encoding that the client likes best
+	encoder  encoder   // of an answer that is sent in parts; nil if it is not compressed
+	record   *recorded // nil if the answer is not kept
 }
 
 // left ends the turn of the request.
