@@ -45,7 +45,10 @@ func (c Cursor) IsZero() bool { return c.at.IsZero() }
 
 // MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
 // without a JSON form is an error.
-func (c Cursor) MarshalText() ([]byte, error) { return c.at.MarshalText() }
+func (c Cursor) MarshalText() ([]byte, error) { return c.at.AppendText([]byte{}) }
+
+// AppendText implements encoding.TextAppender: it appends the text of MarshalText.
+func (c Cursor) AppendText(b []byte) ([]byte, error) { return c.at.AppendText(b) }
 
 // String returns the text of MarshalText, or the reason why there is none.
 func (c Cursor) String() string {

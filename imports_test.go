@@ -50,6 +50,7 @@ func TestImports(t *testing.T) {
 		"internal/plan":           {"analysis", "blockmax", "columns", "cpuexec", "internal/cache", "internal/datemath", "internal/dictionary", "internal/document", "internal/function", "internal/geo", "internal/shapes", "postings", "proximity", "segment"},
 		"internal/memlimit":       {},
 		"internal/onpair":         {"internal/corrupt"},
+		"internal/plainjson":      {},
 		"internal/search":         {"blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/dispatch", "internal/geo", "internal/live", "internal/plan"},
 		"internal/gpu":            {"blockmax", "gpuexec", "gpuexec/demand", "gpuexec/device", "gpuexec/invert", "gpuexec/listcache", "gpuexec/partition", "internal/accelerator", "internal/dispatch"},
 		"internal/gpu/link":       {"internal/accelerator"},
@@ -59,11 +60,11 @@ func TestImports(t *testing.T) {
 		"internal/impl":           {},
 		"internal/collection":     {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":           {"blockmax", "internal/collection", "postings"},
-		".":                       {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
+		".":                       {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plainjson", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
 		"compat/bleve":            {"analysis", "analysis/bleve", "internal/geo", "internal/hook", "internal/language", "internal/shapes"},                                                                                  // besides the root
 		"cmd/riffle":              {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "cpuexec", "examples/stdlib/library", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec", "server"}, // besides the root
 		"client":                  {},                                                                                                                                                                                       // besides the root
-		"server":                  {"analysis", "client"},                                                                                                                                                                   // besides the root
+		"server":                  {"analysis", "client", "internal/plainjson"},                                                                                                                                             // besides the root
 		"examples/analyzer":       {"analysis"},
 		"examples/concurrent":     {},
 		"examples/incremental":    {},

@@ -62,6 +62,9 @@ func (q Match) MarshalJSON() ([]byte, error) {
 	if q.Combine > CombineBM25F {
 		return nil, plan.Errorf("Match.Combine", "there is no %d", q.Combine)
 	}
+	if b, ok := appendPlainMatch(nil, &q); ok {
+		return b, nil
+	}
 	j := matchJSON{Field: q.Field, Fields: q.Fields, Text: q.Text, Least: leastJSON(q.MinShould), Boosts: q.Boosts, Tie: q.Tie, Analyzer: q.Analyzer}
 	if q.Mode != ModeOr {
 		j.Mode = modeNames[q.Mode]
@@ -197,6 +200,9 @@ func UnmarshalQuery(data []byte) (Query, error) {
 func unmarshalQuery(data []byte, depth int) (Query, error) {
 	if depth >= maxQueryDepth {
 		return nil, fmt.Errorf("more than %d levels of queries", maxQueryDepth)
+	}
+	if q, ok := readPlainMatch(data); ok {
+		return q, nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

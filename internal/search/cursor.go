@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strconv"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/columns"
@@ -29,7 +30,8 @@ type Cursor struct {
 
 // A Page is what the cursors of one answer share.
 type Page struct {
-	query json.Marshaler // nil when key is set
+	query json.Marshaler                                   // nil when key is set
+	form  func(b []byte, q json.Marshaler) ([]byte, error) // Settings.QueryForm
 	sim   blockmax.BM25
 	alpha float64
 	k     int      // 0 when the answer does not depend on it
@@ -70,7 +72,7 @@ const keptIDBytes = 64 << 10
 
 func (x *Run) newPage() Page {
 	o := &x.settings
-	page := Page{query: o.Query, sim: o.Sim, alpha: o.Alpha, names: o.Names, multi: len(o.Names) > 0}
+	page := Page{query: o.Query, form: o.QueryForm, sim: o.Sim, alpha: o.Alpha, names: o.Names, multi: len(o.Names) > 0}
 	page.sort, page.collapse = o.Sort, o.Collapse
 	if o.DependsOnK {
 		page.k = o.page()
@@ -155,17 +157,18 @@ const (
 	sortedMultiCursorVersion = 4
 )
 
-// MarshalText implements encoding.TextMarshaler. The text of the zero Cursor is empty. A query
+// AppendText implements encoding.TextAppender. The text of the zero Cursor is empty. A query
 // without a JSON form is an error.
-func (c Cursor) MarshalText() ([]byte, error) {
+func (c Cursor) AppendText(text []byte) ([]byte, error) {
 	if c.IsZero() {
-		return []byte{}, nil
+		return text, nil
 	}
 	key, err := c.page.makeKey()
 	if err != nil {
 		return nil, err
 	}
-	b := append([]byte{cursorVersion}, key[:]...)
+	var buf [256]byte
+	b := append(append(buf[:0], cursorVersion), key[:]...)
 	if c.page.multi {
 		b[0] = multiCursorVersion
 		b = binary.AppendUvarint(b, uint64(c.index))
@@ -183,7 +186,7 @@ func (c Cursor) MarshalText() ([]byte, error) {
 	}
 	b = append(b, c.page.text[c.page.statistics:]...)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return base64.RawURLEncoding.AppendEncode(nil, b), nil
+	return base64.RawURLEncoding.AppendEncode(text, b), nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -298,11 +301,15 @@ func (p *Page) makeKey() (cursorKey, error) {
 	if p.query == nil {
 		return p.key, nil
 	}
-	form, err := json.Marshal(p.query)
+	form, err := p.appendQuery(make([]byte, 0, 256))
 	if err != nil {
 		return cursorKey{}, err
 	}
-	form = fmt.Appendf(form, " %x %x %d %x %d", p.sim.K1, p.sim.B, p.sim.IDF, p.alpha, p.k)
+	form = strconv.AppendFloat(append(form, ' '), p.sim.K1, 'x', -1, 64)
+	form = strconv.AppendFloat(append(form, ' '), p.sim.B, 'x', -1, 64)
+	form = strconv.AppendInt(append(form, ' '), int64(p.sim.IDF), 10)
+	form = strconv.AppendFloat(append(form, ' '), p.alpha, 'x', -1, 64)
+	form = strconv.AppendInt(append(form, ' '), int64(p.k), 10)
 	for i := range p.sort {
 		form = p.sort[i].describe(form)
 	}
@@ -314,4 +321,13 @@ func (p *Page) makeKey() (cursorKey, error) {
 	}
 	sum := sha256.Sum256(form)
 	return cursorKey(sum[:8]), nil
+}
+
+// appendQuery appends the JSON of the query.
+func (p *Page) appendQuery(b []byte) ([]byte, error) {
+	if p.form != nil {
+		return p.form(b, p.query)
+	}
+	form, err := json.Marshal(p.query)
+	return append(b, form...), err
 }

@@ -16,7 +16,7 @@ func TestCursorBytes(t *testing.T) {
 		page:    &Page{query: json.RawMessage(`{"all":{}}`), sim: blockmax.DefaultBM25, alpha: 0.25, k: 10, text: "d1d22\x03\x01\x02", statistics: 5},
 		segment: 7, local: 300, doc: 1000, score: 70_000, from: 2, to: 5,
 	}
-	text, err := c.MarshalText()
+	text, err := c.AppendText(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
