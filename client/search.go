@@ -33,8 +33,9 @@ type SearchRequest struct {
 
 	K          int              `json:"k,omitempty"`
 	From       int              `json:"from,omitempty"`
-	After      riffle.Cursor    `json:"after,omitzero"` // the cursor of a hit
-	Sort       []riffle.SortKey `json:"sort,omitempty"` // objects, or strings in the form of riffle.ParseSort
+	After      riffle.Cursor    `json:"after,omitzero"`    // the cursor of a hit
+	Cursors    bool             `json:"cursors,omitempty"` // each hit gets a cursor, not the last one alone
+	Sort       []riffle.SortKey `json:"sort,omitempty"`    // objects, or strings in the form of riffle.ParseSort
 	Collapse   *riffle.Collapse `json:"collapse,omitempty"`
 	ExactTotal bool             `json:"exact_total,omitempty"`
 	NoHits     bool             `json:"no_hits,omitempty"`
@@ -168,7 +169,7 @@ type Hit struct {
 	Version   uint64                `json:"version,omitempty"`
 	Fields    map[string]any        `json:"fields,omitempty"`
 	Fragments map[string][]Fragment `json:"fragments,omitempty"`
-	Cursor    riffle.Cursor         `json:"cursor,omitzero"` // not of a hit of an aggregation
+	Cursor    riffle.Cursor         `json:"cursor,omitzero"` // of the last hit, or of each with SearchRequest.Cursors; not of a hit of an aggregation
 }
 
 // An AggregationResult is the result of an aggregation; see riffle.AggregationResult.

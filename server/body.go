@@ -19,6 +19,9 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
+// jsonContent is the header Content-Type of answers. Headers share it: nobody changes its element.
+var jsonContent = []string{"application/json"}
+
 // writeJSON answers with a value.
 func writeJSON(w http.ResponseWriter, status int, value any) error {
 	var b bytes.Buffer
@@ -27,7 +30,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 	if err := enc.Encode(value); err != nil {
 		return fmt.Errorf("writing an answer: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = jsonContent
 	return w.(*answer).whole(status, b.Bytes())
 }
 
@@ -146,6 +149,11 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, value any) err
 	if err != nil {
 		return err
 	}
+	return readValue(data, value)
+}
+
+// readValue is readJSON for a body that has been read.
+func readValue(data []byte, value any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}

@@ -18,11 +18,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var req client.SearchRequest
-	if err := s.readJSON(w, r, &req); err != nil {
+	data, err := s.readBody(w, r)
+	if err != nil {
 		return err
 	}
-	return ix.search(w, r, &req)
+	req, ok := readPlainSearch(data)
+	if !ok {
+		req = new(client.SearchRequest)
+		if err := readValue(data, req); err != nil {
+			return err
+		}
+	}
+	return ix.search(w, r, req)
 }
 
 // searchText answers a search whose query is a text in the query language.
@@ -61,6 +68,8 @@ func requestOf(params url.Values) (*client.SearchRequest, error) {
 			req.Sort, err = riffle.ParseSort(value)
 		case "exact_total":
 			req.ExactTotal, err = strconv.ParseBool(value)
+		case "cursors":
+			req.Cursors, err = strconv.ParseBool(value)
 		case "lenient":
 			text.Lenient, err = strconv.ParseBool(value)
 		case "highlight":
@@ -96,9 +105,7 @@ func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.Sear
 	if err != nil {
 		return err
 	}
-	answer := answerOf(res, req)
-	answer.Notes = notes
-	return writeJSON(w, http.StatusOK, answer)
+	return writeAnswer(w, res, req, notes)
 }
 
 // count answers how many documents match.
