@@ -42,6 +42,7 @@ type SearchRequest struct {
 	Load       []string         `json:"load,omitempty"` // stored fields to return; "*" for all
 	Versions   bool             `json:"versions,omitempty"`
 	Highlight  *Highlight       `json:"highlight,omitempty"`
+	Profile    *ProfileOptions  `json:"profile,omitempty"` // asks for SearchAnswer.Profile
 
 	Aggregations map[string]riffle.Aggregation `json:"aggregations,omitempty"` // in the form of riffle.UnmarshalAggregation
 	Selections   map[string]riffle.Query       `json:"selections,omitempty"`
@@ -80,6 +81,12 @@ type Highlight struct {
 	InOrder   bool     `json:"in_order,omitempty"`
 	Lead      bool     `json:"lead,omitempty"`
 	HTML      bool     `json:"html,omitempty"` // adds Fragment.HTML
+}
+
+// ProfileOptions bound a profile; see riffle.ProfileOptions. A server returns at most 1,000 lists and 20,000 runs.
+type ProfileOptions struct {
+	Lists int `json:"lists,omitempty"`
+	Runs  int `json:"runs,omitempty"`
 }
 
 // UnmarshalJSON reads a request. Unknown members are errors.
@@ -138,6 +145,7 @@ type SearchAnswer struct {
 	Work         Work                         `json:"work"`
 	Executor     string                       `json:"executor"`
 	Took         float64                      `json:"took_ms"` // milliseconds in the engine
+	Profile      *riffle.Profile              `json:"profile,omitempty"`
 
 	// Notes are what a lenient text could not be read for.
 	Notes []Note `json:"notes,omitempty"`

@@ -59,6 +59,11 @@ func TestClient(t *testing.T) {
 	if top := a.Aggregations["shelves"].Buckets[0].Sub["top"].Hits; len(top) != 1 || top[0].ID != "moby" || top[0].Fields["title"] == nil {
 		t.Errorf("hits of an aggregation: %+v", top)
 	}
+	profiled, err := c.Search(ctx, "books", &client.SearchRequest{Text: &client.Text{Text: "whale jungle"}, Profile: &client.ProfileOptions{Lists: 1, Runs: 5}})
+	must(t, err)
+	if p := profiled.Profile; p == nil || len(p.Lists) != 1 || len(p.Lists[0].Runs) != 1 || p.Omitted == 0 || p.Blocks.Decoding != profiled.Work.BlocksDecoded || p.Times.Execute == 0 {
+		t.Errorf("the profile %+v", p)
+	}
 	page, err := c.Search(ctx, "books", &client.SearchRequest{K: 1, Sort: []riffle.SortKey{{Field: "year", Desc: true}}})
 	must(t, err)
 	page, err = c.Search(ctx, "books", &client.SearchRequest{K: 1, Sort: []riffle.SortKey{{Field: "year", Desc: true}}, After: page.Hits[0].Cursor})

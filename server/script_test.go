@@ -106,7 +106,7 @@ func send(h http.Handler, r *http.Request) *http.Response {
 }
 
 // changing are members of answers that differ from run to run.
-var changing = regexp.MustCompile(`"(instance|token|cursor|took_ms|bytes)": ("[^"]*"|[0-9.e+-]+)|"([a-z]+_bytes|heads|code|rows|positions)": [0-9]+|"(since|end)": "[^"]*"|documents/[a-z2-7]{26}|"id": "[a-z2-7]{26}"`)
+var changing = regexp.MustCompile(`"(instance|token|cursor|took_ms|bytes)": ("[^"]*"|[0-9.e+-]+)|"([a-z]+_bytes|heads|code|rows|positions|[a-z_]+_ns)": [0-9]+|"(since|end)": "[^"]*"|documents/[a-z2-7]{26}|"id": "[a-z2-7]{26}"`)
 
 // printAnswer returns the status, the headers that scripts are about, and the body of an answer.
 func printAnswer(t testing.TB, r *http.Response) string {

@@ -72,6 +72,11 @@ func requestOf(params url.Values) (*client.SearchRequest, error) {
 			req.Cursors, err = strconv.ParseBool(value)
 		case "lenient":
 			text.Lenient, err = strconv.ParseBool(value)
+		case "profile":
+			var profile bool
+			if profile, err = strconv.ParseBool(value); profile {
+				req.Profile = &client.ProfileOptions{}
+			}
 		case "highlight":
 			req.Highlight = &client.Highlight{Fields: names(value), HTML: true}
 		default:
@@ -184,6 +189,15 @@ func searchOptions(req *client.SearchRequest) (*riffle.SearchOptions, error) {
 	if h := req.Highlight; h != nil {
 		o.Highlight = &riffle.HighlightOptions{Fields: h.Fields, Fragments: h.Fragments, Size: h.Size, BySize: h.BySize, InOrder: h.InOrder, Lead: h.Lead}
 	}
+	if p := req.Profile; p != nil {
+		if err := within("profile.lists", p.Lists, maxProfileLists); err != nil {
+			return nil, err
+		}
+		if err := within("profile.runs", p.Runs, maxProfileRuns); err != nil {
+			return nil, err
+		}
+		o.Profile = &riffle.ProfileOptions{Lists: p.Lists, Runs: p.Runs}
+	}
 	if sim := req.Similarity; sim != nil {
 		o.Similarity = &riffle.BM25{K1: orZero(sim.K1), B: orZero(sim.B)}
 	}
@@ -199,6 +213,22 @@ func searchOptions(req *client.SearchRequest) (*riffle.SearchOptions, error) {
 		return nil, f
 	}
 	return o, nil
+}
+
+// The most of a profile that an answer has: some megabytes.
+const (
+	maxProfileLists = 1000
+	maxProfileRuns  = 20_000
+)
+
+// within returns an error about a part of a request unless it lies in 0 to most.
+func within(part string, n, most int) error {
+	if n >= 0 && n <= most {
+		return nil
+	}
+	f := kindRequest.fault("must lie in 0 to %d, not %d", most, n)
+	f.Part = part
+	return f
 }
 
 // orZero returns a parameter of BM25 as options have it: 0 for the default, riffle.BM25Zero for 0.
@@ -218,6 +248,7 @@ func answerOf(res *riffle.Result, req *client.SearchRequest) *client.SearchAnswe
 	return &client.SearchAnswer{
 		Hits: hitsOf(res.Hits, html), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
 		Aggregations: aggregationsOf(res.Aggregations), Work: client.Work(res.Work), Executor: res.Executor, Took: float64(res.Duration) / 1e6,
+		Profile: res.Profile,
 	}
 }
 

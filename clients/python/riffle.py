@@ -236,7 +236,7 @@ class Client:
 
     def search(self, index: str, **members: Any) -> Dict[str, Any]:
         """The best documents for query (a dict) or text (a str or a dict); the other members are those of
-        SearchRequest: k, sort, load, highlight, aggregations ... ("from" as from_)."""
+        SearchRequest: k, sort, load, highlight, aggregations, profile ... ("from" as from_)."""
         return self._json("POST", _in(index, "search"), _text(members))
 
     def pages(self, index: str, **members: Any) -> Iterator[Dict[str, Any]]:

@@ -65,6 +65,8 @@ class TestRiffle(unittest.TestCase):
         self.assertEqual({h["id"] for h in self.c.pages("books", k=1)}, set(BOOKS))
         self.assertEqual(self.c.search_text("books", "jungle", k=1, exact_total=True)["total"], 1)
         self.assertEqual(self.c.count("books", text="whale or jungle"), 2)
+        a = self.c.search("books", text="whale", profile={"runs": 10})
+        self.assertEqual([(l["term"], l["blocks"]["decoded"]) for l in a["profile"]["lists"] if l["field"] == "title"], [("whale", 1)])
         self.assertTrue(self.c.explain("books", "moby", text="whale")["matches"])
         self.assertEqual(self.c.suggest("books", "title", "wha")[0]["term"], "whale")
         self.assertEqual(self.c.terms("books", "title", "w")["terms"], [{"term": "whale", "documents": 1}])

@@ -28,6 +28,8 @@ var unsteady = []struct {
 	{regexp.MustCompile(`("(seconds|took|mb_per_s|index_bytes|disk_bytes|written_bytes|bytes|micros|(mean|p50|p95|p99)_us|qps|wait|index|gpu|write|format|log|seals|merges)":)[0-9.e+-]+`), "${1}#"},
 	{regexp.MustCompile(`"writer":"[^"]*"`), `"writer":"#"`},
 	{regexp.MustCompile(`(documents, )[0-9.]+.?s on`), "${1}# on"},
+	{regexp.MustCompile(`("[a-z_]+_ns":)[0-9]+`), "${1}#"},
+	{regexp.MustCompile(`(?m)^((analyse|plan|execute|fetch|  CPU) +)[0-9.]+.?s$`), "${1}#"},
 	{regexp.MustCompile(`(mean|p50|p95|p99|queries/s)( +)[0-9.]+`), "${1}${2}#"},
 	{regexp.MustCompile(`[0-9]+ in segments, [0-9]+ in all files`), "# in segments, # in all files"},
 	{regexp.MustCompile(`( log records, )[0-9]+( bytes)`), "${1}#${2}"},

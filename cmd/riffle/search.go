@@ -54,10 +54,14 @@ and longitude or by geohash. The values stand in place of the score.
 and --aggregate '{"days": {"date_histogram": {"field": "at", "unit": "day"}}}' computes
 what docs/COLUMNS.md and docs/PLACES.md say. Their fields need columns, which text has not.
 
+--profile adds how the search ran: why on this processor and by this algorithm, the time of
+each phase, and the posting list of each word along the documents, where # was decoded,
+: was passed over by bounds there, and . was skipped from further away.
+
 With --json everything is one object: total, total_exact, executor, micros, work
 (blocks_decoded, blocks_skipped, docs_scored), hits (rank, score, id, fields,
 with --sort the values, and with --explain the derivation of the score), next, the
-cursor of the next page if this one is full, and aggregations, by name.`
+cursor of the next page if this one is full, aggregations, by name, and profile.`
 
 type searchCommand struct {
 	queryFlags
@@ -65,6 +69,7 @@ type searchCommand struct {
 	db                   string
 	words                bool
 	explain, json, total bool
+	profile              bool
 	filters              []string
 	from                 int
 	after                string
@@ -90,6 +95,7 @@ func newSearch() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&s.words, "words", false, "no character of the query has a meaning: it is words alone")
 	f.BoolVar(&s.explain, "explain", false, "derive each score, term by term")
+	f.BoolVar(&s.profile, "profile", false, "say how the search ran, and what it did with each posting list")
 	f.BoolVar(&s.json, "json", false, "print a JSON object on one line")
 	f.BoolVar(&s.total, "total", false, "count all matches exactly, which pruning otherwise avoids")
 	f.StringArrayVar(&s.filters, "filter", nil, "only documents whose field has this value: NAME=VALUE, exactly (may be repeated)")
@@ -173,6 +179,9 @@ func (s *searchCommand) run(c *cobra.Command, text string) (err error) {
 	if o.Aggregations, err = s.aggregations(); err != nil {
 		return err
 	}
+	if s.profile {
+		o.Profile = &riffle.ProfileOptions{}
+	}
 	if !s.json {
 		o.Highlight = &riffle.HighlightOptions{Size: snippetSize, Lead: true}
 	}
@@ -244,6 +253,7 @@ func (s *searchCommand) print(c *cobra.Command, sn *snippets, res *riffle.Result
 		}
 	}
 	printAggregations(&b, res.Aggregations, "")
+	printProfile(&b, res.Profile)
 	if _, err := io.WriteString(c.OutOrStdout(), b.String()); err != nil {
 		return err
 	}
@@ -310,6 +320,7 @@ type searchJSON struct {
 	Next       string    `json:"next,omitempty"` // cursor
 
 	Aggregations map[string]riffle.AggregationResult `json:"aggregations,omitempty"`
+	Profile      *riffle.Profile                     `json:"profile,omitempty"`
 }
 
 type workJSON struct {
@@ -345,7 +356,7 @@ func printJSON(w io.Writer, res *riffle.Result, from int, next string, why []*ri
 	out := searchJSON{
 		Total: res.Total, TotalExact: res.TotalExact, Executor: res.Executor, Micros: float64(res.Duration.Nanoseconds()) / 1000,
 		Work: workJSON{res.Work.BlocksDecoded, res.Work.BlocksSkipped, res.Work.DocsScored},
-		Hits: []hitJSON{}, Next: next, Aggregations: res.Aggregations,
+		Hits: []hitJSON{}, Next: next, Aggregations: res.Aggregations, Profile: res.Profile,
 	}
 	for i, h := range res.Hits {
 		hit := hitJSON{Rank: from + i + 1, Score: h.Score, ID: h.ID, Sort: h.Sort, Fields: h.Fields}
