@@ -82,6 +82,12 @@ func appendAnswer(b []byte, res *riffle.Result, req *client.SearchRequest, notes
 	if b, err = appendFloat(b, float64(res.Duration)/1e6); err != nil {
 		return nil, err
 	}
+	if res.Profile != nil {
+		b = append(b, `,"profile":`...)
+		if b, err = appendEncoded(b, res.Profile); err != nil {
+			return nil, err
+		}
+	}
 	if len(notes) > 0 {
 		b = append(b, `,"notes":`...)
 		if b, err = appendEncoded(b, notes); err != nil {

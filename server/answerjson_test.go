@@ -29,6 +29,7 @@ func TestAnswerJSON(t *testing.T) {
 			"title": {{Value: 1, Start: 2, End: 9, Text: "a <w>\"&", Matches: []riffle.ByteRange{{Start: 2, End: 5}, {Start: 5, End: 6}}, Before: true, After: true, Score: 0.25}, {}},
 			"none":  {},
 		}}}},
+		{Profile: &riffle.Profile{Choice: riffle.ProfileChoice{Why: "<w>"}, Lists: []riffle.ProfileList{{Term: "a&b", Runs: []riffle.ProfileRun{{Last: 3}}}}}},
 		{Aggregations: map[string]riffle.AggregationResult{"a": {Buckets: []riffle.AggregationBucket{{Key: "<x>", Count: 2}, {Key: int64(5), Count: 1}}, Other: 3, Distinct: 2}}},
 	}
 	for _, v := range values {
