@@ -23,38 +23,40 @@ func newGate(slots, queue int) *gate {
 }
 
 // enter waits for a turn. The caller must call leave at the end.
-func (g *gate) enter(ctx context.Context) (leave func(), err error) {
+func (g *gate) enter(ctx context.Context) error {
 	return g.take(ctx, g.queue)
 }
 
 // again is enter for a request that has had a turn before: it is never refused.
-func (g *gate) again(ctx context.Context) (leave func(), err error) {
+func (g *gate) again(ctx context.Context) error {
 	return g.take(ctx, math.MaxInt64)
 }
 
 // take is enter if so many may wait.
-func (g *gate) take(ctx context.Context, queue int64) (leave func(), err error) {
+func (g *gate) take(ctx context.Context, queue int64) error {
 	select {
 	case g.slots <- struct{}{}:
 	default:
 		if g.waiting.Add(1) > queue {
 			g.waiting.Add(-1)
-			return nil, g.refuse()
+			return g.refuse()
 		}
 		select {
 		case g.slots <- struct{}{}:
 			g.waiting.Add(-1)
 		case <-ctx.Done():
 			g.waiting.Add(-1)
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	start := time.Now()
-	return func() {
-		g.busy.Add(int64(time.Since(start)))
-		g.served.Add(1)
-		<-g.slots
-	}, nil
+	return nil
+}
+
+// leave ends a turn that began at a time.
+func (g *gate) leave(since time.Time) {
+	g.busy.Add(int64(time.Since(since)))
+	g.served.Add(1)
+	<-g.slots
 }
 
 // full says whether enter would refuse a request. That can have changed before enter is called.

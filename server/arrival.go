@@ -47,7 +47,7 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 		n, err := r.Body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if err == io.EOF {
-			r.Body = arrivedBody{bytes.NewReader(data), r.Body}
+			r.Body = arrivedBody{bytes.NewReader(data), r.Body, data}
 			return release, nil
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) arrive(w *answer, r *http.Request) (release func(), err error) 
 			continue
 		}
 		if int64(len(data)) > most || !hold(int64(len(data))) {
-			r.Body = arrivedBody{io.MultiReader(bytes.NewReader(data), r.Body), r.Body}
+			r.Body = arrivedBody{io.MultiReader(bytes.NewReader(data), r.Body), r.Body, nil}
 			w.arriving = true
 			return release, nil
 		}
@@ -76,6 +76,7 @@ func isBulk(r *http.Request) bool {
 type arrivedBody struct {
 	io.Reader
 	io.Closer
+	whole []byte // all of it; nil if a part has yet to arrive
 }
 
 // A slowTurn gives the turn of a request back while the next part of its body arrives, so that a client that sends
@@ -108,16 +109,16 @@ func (t *slowTurn) more(n int64) bool {
 }
 
 // resume waits for a turn, unless the request has one.
-func (t *slowTurn) resume() (err error) {
-	if t != nil && t.answer.leave == nil {
-		t.answer.leave, err = t.gate.again(t.ctx)
+func (t *slowTurn) resume() error {
+	if t == nil || t.answer.gate != nil {
+		return nil
 	}
-	return err
+	return t.answer.admitted(t.gate, t.gate.again(t.ctx))
 }
 
 // grows is called when the part takes up to n bytes more than needs. If that is too much, it goes on arriving in a turn.
 func (t *slowTurn) grows(n int64) error {
-	if t == nil || t.answer.leave != nil || t.grown {
+	if t == nil || t.answer.gate != nil || t.grown {
 		return nil
 	}
 	if t.grown = t.more(n); t.grown {

@@ -37,7 +37,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 // mediaType returns the media type of a body, which is JSON if the request does not say.
 func mediaType(r *http.Request) (string, error) {
 	text := r.Header.Get("Content-Type")
-	if text == "" {
+	if text == "" || text == "application/json" {
 		return "application/json", nil
 	}
 	t, _, err := mime.ParseMediaType(text)
@@ -129,6 +129,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	}
 	if t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return nil, kindContentType.fault("%s is not read here; send Content-Type: application/json", t)
+	}
+	if a, ok := r.Body.(arrivedBody); ok && a.whole != nil && encodingOfBody(r) == "" {
+		if int64(len(a.whole)) > s.opts.MaxBody {
+			return nil, tooLarge(s.opts.MaxBody)
+		}
+		return a.whole, nil
 	}
 	b, err := body(w, r, s.opts.MaxBody)
 	if err != nil {

@@ -70,10 +70,24 @@ func compressible(status int, h http.Header) bool {
 	if status != http.StatusOK && status != http.StatusCreated || h.Get("Content-Encoding") != "" {
 		return false
 	}
-	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	t := h.Get("Content-Type")
+	if t != "application/json" {
+		t, _, _ = mime.ParseMediaType(t)
+	}
 	return strings.HasPrefix(t, "text/") && t != "text/event-stream" || t == "application/json" || t == "application/x-ndjson" || t == "application/x-tar" ||
 		t == "application/openapi+json" || t == "application/openmetrics-text" || t == "application/vnd.google.protobuf" || t == "image/svg+xml"
 }
+
+// vary says that an answer depends on what encodings a client accepts.
+func vary(h http.Header) {
+	if h["Vary"] == nil {
+		h["Vary"] = byEncoding
+		return
+	}
+	h.Add("Vary", "Accept-Encoding")
+}
+
+var byEncoding = []string{"Accept-Encoding"} // shared by answers: nobody changes its element
 
 // encode sets the headers of a compressed answer. The ETag stays as it is, though another encoding is other bytes:
 // it is the version of a document, for conditions, and this server sends no ranges.

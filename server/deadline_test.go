@@ -17,11 +17,10 @@ func TestLateRequestsAreAnswered(t *testing.T) {
 	if r := send(s, readRequest(t, "PUT /v1/indexes/books")); r.StatusCode != http.StatusCreated {
 		t.Fatal(r.Status)
 	}
-	leave, err := s.gates[searchQueue].enter(t.Context()) // nobody else has a turn
-	if err != nil {
+	if err := s.gates[searchQueue].enter(t.Context()); err != nil { // nobody else has a turn
 		t.Fatal(err)
 	}
-	defer leave()
+	defer s.gates[searchQueue].leave(time.Now())
 	h := httptest.NewServer(s)
 	defer h.Close()
 	for _, c := range []struct{ name, head, body string }{

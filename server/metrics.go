@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,8 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 	inFlight *prometheus.GaugeVec
+	underWay prometheus.Gauge                  // the only one of inFlight
+	answers  memo[answeredAs, answeredFigures] // of requests and took
 
 	searches     *prometheus.CounterVec
 	searchTook   *prometheus.HistogramVec
@@ -66,6 +69,7 @@ func newMetrics(s *Server, registry *prometheus.Registry) (*metrics, error) {
 	m.requests = m.counter("riffle_http_requests_total", "Requests that have been answered; 499 stands for clients that have gone.", "route", "status")
 	m.took = m.histogram("riffle_http_request_seconds", "Time from the head of a request to the end of its answer.", "route")
 	m.inFlight = m.gauge("riffle_http_requests_in_flight", "Requests under way.")
+	m.underWay = m.inFlight.WithLabelValues()
 
 	m.searches = m.counter("riffle_searches_total", "Searches by what ran them and how they ended: ok, late, canceled, invalid or failed.", "index", "executor", "result")
 	m.searchTook = m.histogram("riffle_search_seconds", "Time of searches, within the engine.", "index")
@@ -140,8 +144,47 @@ func (m *metrics) forget(index string) {
 
 // answered counts a request.
 func (m *metrics) answered(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.took.WithLabelValues(route).Observe(took.Seconds())
+	f := m.answers.of(answeredAs{route, status}, func() answeredFigures {
+		return answeredFigures{m.requests.WithLabelValues(route, strconv.Itoa(status)), m.took.WithLabelValues(route)}
+	})
+	f.count.Inc()
+	f.took.Observe(took.Seconds())
+}
+
+// answeredAs is what tells the figures of requests apart.
+type answeredAs struct {
+	route  string
+	status int
+}
+
+type answeredFigures struct {
+	count prometheus.Counter
+	took  prometheus.Observer
+}
+
+// A memo keeps what is made for each of a few keys: to look figures up by the texts of their labels takes longer.
+type memo[K comparable, V any] struct {
+	mu   sync.RWMutex
+	list map[K]V
+}
+
+func (k *memo[K, V]) of(key K, make func() V) V {
+	k.mu.RLock()
+	v, ok := k.list[key]
+	k.mu.RUnlock()
+	if ok {
+		return v
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v, ok = k.list[key]; !ok {
+		if k.list == nil {
+			k.list = map[K]V{}
+		}
+		v = make()
+		k.list[key] = v
+	}
+	return v
 }
 
 // listen adds what an engine tells to the figures.
@@ -153,6 +196,8 @@ func (m *metrics) listen(index string) *riffle.Listener {
 	seals, sealed := m.seals.WithLabelValues(index), m.sealedDocs.WithLabelValues(index)
 	merges, merged := m.merges.WithLabelValues(index), m.mergedDocs.WithLabelValues(index)
 	failures, gpuFailures := m.failures.WithLabelValues(index), m.gpuFailures.WithLabelValues(index)
+	type ranAs struct{ executor, result string }
+	searches := new(memo[ranAs, prometheus.Counter])
 	return &riffle.Listener{
 		Applied: func(ev riffle.ApplyEvent) {
 			puts.Add(float64(ev.Puts))
@@ -165,7 +210,8 @@ func (m *metrics) listen(index string) *riffle.Listener {
 			if executor == "" {
 				executor = "none"
 			}
-			m.searches.WithLabelValues(index, executor, searchResult(ev.Err)).Inc()
+			result := searchResult(ev.Err)
+			searches.of(ranAs{executor, result}, func() prometheus.Counter { return m.searches.WithLabelValues(index, executor, result) }).Inc()
 			took.Observe(ev.Duration.Seconds())
 			decoded.Add(float64(ev.Work.BlocksDecoded))
 			skipped.Add(float64(ev.Work.BlocksSkipped))

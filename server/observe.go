@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -23,10 +26,10 @@ const statusGone = 499
 // outside names requests that no route takes, in figures.
 const outside = "other"
 
-// observed begins to observe a request: its span becomes the parent of others. The trace of a client goes on if it sends
-// the header traceparent of the W3C.
-func (s *Server) observed(route string, out *answer, r *http.Request) *http.Request {
-	s.metrics.inFlight.WithLabelValues().Inc()
+// observed begins to observe a request, and returns its context, in which its span is the parent of others. The trace of a
+// client goes on if it sends the header traceparent of the W3C.
+func (s *Server) observed(route string, out *answer, r *http.Request) context.Context {
+	s.metrics.underWay.Inc()
 	ctx := r.Context()
 	if r.Header.Get("Traceparent") != "" {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
@@ -36,25 +39,32 @@ func (s *Server) observed(route string, out *answer, r *http.Request) *http.Requ
 		out.span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
 			attribute.String("url.path", r.URL.Path), attribute.String("riffle.request", out.id))
 	}
-	return r.WithContext(ctx)
+	return ctx
+}
+
+// newRequestID returns what names a request.
+func newRequestID() string {
+	var id [8]byte
+	binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	return hex.EncodeToString(id[:])
 }
 
 // ended is called once for a request: it counts it, writes its record and ends its span. The error is that of the
 // handler; it may be nil.
-func (s *Server) ended(route string, out *answer, r *http.Request, start time.Time, status int, err error) {
+func (s *Server) ended(ctx context.Context, out *answer, r *http.Request, start time.Time, status int, err error) {
 	took := time.Since(start)
-	s.metrics.inFlight.WithLabelValues().Dec()
-	s.metrics.answered(route, status, took)
+	s.metrics.underWay.Dec()
+	s.metrics.answered(out.route, status, took)
 	level := slog.LevelDebug
 	if status == http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	if s.opts.Log.Enabled(r.Context(), level) {
+	if s.opts.Log.Enabled(ctx, level) {
 		message := "request"
 		if level == slog.LevelError {
 			message = "request failed"
 		}
-		attrs := append(out.names(r.Context()), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		attrs := append(out.names(ctx), slog.String("method", r.Method), slog.String("path", r.URL.Path),
 			slog.Int("status", status), slog.Duration("took", took), slog.Int64("bytes", out.written))
 		if out.key != "" {
 			attrs = append(attrs, slog.String("key", out.key))
@@ -62,7 +72,7 @@ func (s *Server) ended(route string, out *answer, r *http.Request, start time.Ti
 		if err != nil {
 			attrs = append(attrs, slog.Any("error", err))
 		}
-		s.opts.Log.LogAttrs(r.Context(), level, message, attrs...)
+		s.opts.Log.LogAttrs(ctx, level, message, attrs...)
 	}
 	if out.span.IsRecording() {
 		out.span.SetAttributes(attribute.Int("http.response.status_code", status))
@@ -84,6 +94,9 @@ func (a *answer) names(ctx context.Context) []slog.Attr {
 
 // span begins a span of an index within a request. The caller calls done with the error of what it did.
 func (s *Server) span(ctx context.Context, name string, ix *index) (_ context.Context, span trace.Span, done func(error)) {
+	if outer := trace.SpanFromContext(ctx); !outer.IsRecording() {
+		return ctx, outer, func(error) {} // nor would this one be: what is sampled are traces
+	}
 	ctx, span = s.tracer.Start(ctx, name)
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("riffle.index", ix.name))

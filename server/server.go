@@ -3,13 +3,12 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,7 +83,7 @@ func New(o *Options) (*Server, error) {
 	for i := range routes {
 		s.mux.HandleFunc(routes[i].pattern, func(w http.ResponseWriter, r *http.Request) {
 			setSlashID(r)
-			s.serve(&routes[i], w, r)
+			s.serve(&routes[i], w.(*unrouted).to, r)
 		})
 	}
 	s.host.listen = s.Listener
@@ -145,10 +144,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.drains.Load() {
 		h.Set("Connection", "close")
 	}
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	for i := range ofAll {
+		h[ofAll[i].name] = ofAll[i].value
+	}
 	if s.crossOrigin(w, r) {
 		return
 	}
@@ -157,19 +155,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = forSlashID(r)
-	handler, pattern := s.mux.Handler(r)
-	if pattern != "" {
-		s.mux.ServeHTTP(w, r)
+	u := unrouted{to: w, r: r}
+	if s.mux.ServeHTTP(&u, r); u.found() {
 		return
 	}
-	var lost discarded
-	handler.ServeHTTP(&lost, r)
 	p := kindNotFound.fault("%s", r.URL.Path)
-	if lost.status == http.StatusMethodNotAllowed {
-		h.Set("Allow", lost.header.Get("Allow"))
-		p = kindMethod.fault("%s is not among %s", r.Method, lost.header.Get("Allow"))
+	if u.lost.status == http.StatusMethodNotAllowed {
+		h.Set("Allow", u.lost.header.Get("Allow"))
+		p = kindMethod.fault("%s is not among %s", r.Method, u.lost.header.Get("Allow"))
 	}
 	s.refuse(w, p)
+}
+
+// ofAll are headers that all answers have. The answers share the values: nobody changes an element.
+var ofAll = [...]struct {
+	name  string
+	value []string
+}{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
 }
 
 // refuse answers a request that gets to no route.
@@ -178,40 +184,23 @@ func (s *Server) refuse(w http.ResponseWriter, p *fault) {
 	writeProblem(w, p)
 }
 
-// A discarded is an answer of which only the status and the header count.
-type discarded struct {
-	header http.Header
-	status int
-}
-
-func (d *discarded) Header() http.Header {
-	if d.header == nil {
-		d.header = make(http.Header)
-	}
-	return d.header
-}
-func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }
-func (d *discarded) WriteHeader(status int)      { d.status = status }
-
 // serve answers a request for a route: it checks the key, waits for a turn, and turns an error into a problem.
 func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
-	var number [8]byte
-	rand.Read(number[:])
-	out := &answer{ResponseWriter: w, server: s, id: hex.EncodeToString(number[:]), route: rt.pattern}
-	w.Header().Set("Riffle-Request", out.id)
+	out := &answer{ResponseWriter: w, server: s, id: newRequestID(), route: rt.pattern}
+	w.Header()["Riffle-Request"] = []string{out.id}
 	start := time.Now()
-	r = s.observed(rt.pattern, out, r)
+	ctx := s.observed(rt.pattern, out, r)
 	status, err := statusGone, error(nil)
-	defer func() { s.ended(rt.pattern, out, r, start, status, err) }()
+	defer func() { s.ended(ctx, out, r, start, status, err) }()
 	out.accepts = encodingOf(r.Header.Get("Accept-Encoding"))
 	defer out.drop()
-	if err = s.answer(rt, out, r); err == nil {
+	if err = s.answer(ctx, rt, out, r, start); err == nil {
 		out.finish()
 		status = cmp.Or(out.status, http.StatusOK)
 		return
 	}
 	late := !out.due.IsZero() && !time.Now().Before(out.due)
-	if errors.Is(context.Cause(r.Context()), context.Canceled) && !late {
+	if errors.Is(context.Cause(ctx), context.Canceled) && !late {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 	if late && (errors.Is(err, context.Canceled) || errors.Is(err, os.ErrDeadlineExceeded)) {
@@ -227,7 +216,7 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	writeProblem(out, &p)
 }
 
-func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
+func (s *Server) answer(ctx context.Context, rt *route, w *answer, r *http.Request, start time.Time) (err error) {
 	if !s.begin() {
 		return kindStopping.fault("")
 	}
@@ -247,11 +236,11 @@ func (s *Server) answer(rt *route, w *answer, r *http.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	w.due = start.Add(timeout)
+	ctx, cancel := context.WithDeadline(ctx, w.due)
 	defer cancel()
 	// A client that sends or reads slowly holds a place in a queue no longer than its request may take.
-	conn := http.NewResponseController(w)
-	w.due = time.Now().Add(timeout)
+	conn := http.NewResponseController(w.ResponseWriter)
 	conn.SetReadDeadline(w.due)
 	conn.SetWriteDeadline(w.due.Add(lastWords))
 	r = r.WithContext(ctx)
@@ -272,7 +261,7 @@ func (s *Server) turn(rt *route, w *answer, r *http.Request) (err error) {
 		if err != nil {
 			return err
 		}
-		if w.leave, err = g.enter(r.Context()); err != nil {
+		if err := w.admitted(g, g.enter(r.Context())); err != nil {
 			return err
 		}
 		defer w.left()
@@ -285,7 +274,10 @@ const lastWords = 5 * time.Second
 
 // timeout returns how long a request may take.
 func (s *Server) timeout(rt *route, r *http.Request) (time.Duration, error) {
-	text := r.URL.Query().Get("timeout")
+	text := ""
+	if r.URL.RawQuery != "" {
+		text = r.URL.Query().Get("timeout")
+	}
 	if text == "" && strings.HasPrefix(rt.pattern, profilePaths) {
 		return s.opts.MaxTimeout, nil
 	}
@@ -309,8 +301,9 @@ type answer struct {
 	route    string
 	key      string // name of the API key
 	span     trace.Span
-	leave    func() // the gate; nil if it has no turn, or none any more
-	arriving bool   // a part of the body has yet to arrive
+	gate     *gate // nil if it has no turn, or none any more
+	entered  time.Time
+	arriving bool // a part of the body has yet to arrive
 	due      time.Time
 	began    bool
 	status   int       // as sent
@@ -320,11 +313,19 @@ type answer struct {
 	record   *recorded // nil if the answer is not kept
 }
 
+// admitted notes that the turn of the request has begun, unless it could not.
+func (a *answer) admitted(g *gate, err error) error {
+	if err == nil {
+		a.gate, a.entered = g, time.Now()
+	}
+	return err
+}
+
 // left ends the turn of the request.
 func (a *answer) left() {
-	if a.leave != nil {
-		a.leave()
-		a.leave = nil
+	if a.gate != nil {
+		a.gate.leave(a.entered)
+		a.gate = nil
 	}
 }
 
@@ -336,7 +337,7 @@ func (a *answer) whole(status int, data []byte) error {
 	}
 	h := a.Header()
 	if compressible(status, h) {
-		h.Add("Vary", "Accept-Encoding")
+		vary(h)
 		if a.accepts != "" && len(data) >= minCompressed {
 			var err error
 			if data, err = compressed(data, a.accepts); err != nil {
@@ -353,6 +354,7 @@ func (a *answer) whole(status int, data []byte) error {
 	defer a.server.unread.give(n)
 	a.left()
 	a.began, a.status = true, status
+	h["Content-Length"] = []string{strconv.FormatInt(n, 10)} // a longer answer would be sent in chunks
 	a.ResponseWriter.WriteHeader(status)
 	sent{a}.Write(data) // if the client has gone, nobody is left to tell
 	return nil
@@ -362,7 +364,7 @@ func (a *answer) whole(status int, data []byte) error {
 func (a *answer) WriteHeader(status int) {
 	a.began, a.status = true, status
 	if h := a.Header(); compressible(status, h) {
-		h.Add("Vary", "Accept-Encoding")
+		vary(h)
 		if a.accepts != "" {
 			encode(h, a.accepts)
 			a.encoder = encoders[a.accepts].Get().(encoder)

@@ -55,17 +55,16 @@ func TestFullQueue(t *testing.T) {
 		{copyQueue, "GET /v1/indexes/books/documents\n"},
 	} {
 		g := s.gates[test.queue]
-		leave, err := g.enter(t.Context())
-		if err != nil {
+		if err := g.enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var waiting sync.WaitGroup
 		for range 2 {
 			waiting.Go(func() {
-				if leave, err := g.enter(t.Context()); err != nil {
+				if err := g.enter(t.Context()); err != nil {
 					t.Error(err)
 				} else {
-					leave()
+					g.leave(time.Now())
 				}
 			})
 		}
@@ -85,7 +84,7 @@ func TestFullQueue(t *testing.T) {
 		if body.read > 0 && test.queue != writeQueue || g.refused.Load() != before+1 {
 			t.Errorf("%s%d bytes were read, and %d requests counted as refused", test.request, body.read, g.refused.Load()-before)
 		}
-		leave()
+		g.leave(time.Now())
 		waiting.Wait()
 	}
 	if res := send(s, readRequest(t, "GET /v1/indexes/books/search?q=whale")); res.StatusCode != http.StatusOK {
