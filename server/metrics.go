@@ -233,10 +233,11 @@ func (m *metrics) listen(index string) *riffle.Listener {
 
 // searchResult says in a word how a search has ended.
 func searchResult(err error) string {
+	if err == nil {
+		return "ok"
+	}
 	var query *riffle.QueryError
 	switch {
-	case err == nil:
-		return "ok"
 	case errors.Is(err, riffle.ErrLate), errors.Is(err, context.DeadlineExceeded):
 		return "late"
 	case errors.Is(err, context.Canceled):

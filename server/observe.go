@@ -26,6 +26,8 @@ const statusGone = 499
 // outside names requests that no route takes, in figures.
 const outside = "other"
 
+var ofServer = trace.WithSpanKind(trace.SpanKindServer)
+
 // observed begins to observe a request, and returns its context, in which its span is the parent of others. The trace of a
 // client goes on if it sends the header traceparent of the W3C.
 func (s *Server) observed(route string, out *answer, r *http.Request) context.Context {
@@ -34,7 +36,7 @@ func (s *Server) observed(route string, out *answer, r *http.Request) context.Co
 	if r.Header.Get("Traceparent") != "" {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
 	}
-	ctx, out.span = s.tracer.Start(ctx, route, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, out.span = s.tracer.Start(ctx, route, ofServer)
 	if out.span.IsRecording() {
 		out.span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
 			attribute.String("url.path", r.URL.Path), attribute.String("riffle.request", out.id))

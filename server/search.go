@@ -135,7 +135,7 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
 }
 
 // query returns the query of a request. Of a lenient text, notes say what was searched as words.
-func (ix *index) query(q riffle.Query, text *client.Text) (_ riffle.Query, notes []client.Note, err error) {
+func (ix *index) query(q riffle.Query, text *client.Text) (riffle.Query, []client.Note, error) {
 	switch {
 	case q != nil && text != nil:
 		return nil, nil, kindRequest.fault("query and text exclude each other")
@@ -144,6 +144,11 @@ func (ix *index) query(q riffle.Query, text *client.Text) (_ riffle.Query, notes
 	case text == nil || text.Text == "":
 		return riffle.All{}, nil, nil
 	}
+	return ix.parse(text)
+}
+
+// parse is query for a text that is not empty.
+func (ix *index) parse(text *client.Text) (q riffle.Query, notes []client.Note, err error) {
 	o := &riffle.ParseOptions{Engine: ix.engine, Fields: text.Fields, Boosts: text.Boosts, TimeZone: text.TimeZone, Lenient: text.Lenient}
 	if text.Mode != "" {
 		if o.Mode, err = riffle.ParseMode(text.Mode); err != nil {
