@@ -7,17 +7,19 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // TestAccessibility applies all rules to all views, dark and light, wide and narrow.
 func TestAccessibility(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	for _, v := range views {
+		b.size(1280, 800)
+		v.show(b)
 		for _, width := range []int64{1280, 390} {
 			b.size(width, 800)
-			b.scheme("light")
-			v.show(b)
 			said := map[fault]bool{}
 			for _, scheme := range []string{"light", "dark"} {
 				b.scheme(scheme)
@@ -34,6 +36,7 @@ func TestAccessibility(t *testing.T) {
 
 // TestTabOrder: the key Tab leads to every control of every view, and the focus is always seen.
 func TestTabOrder(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.size(1280, 800)
 	for _, v := range views {
@@ -52,11 +55,22 @@ func TestTabOrder(t *testing.T) {
 
 // TestRules: each rule finds the fault that it is for, and a page without faults has none.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	const sound = `<!doctype html><html lang="en"><head><title>Sound</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width"><style>body { background: #fff; color: #222; } :focus-visible { outline: 2px solid #036; } a { display: inline-block; padding: 8px; color: #036; } input { border: 1px solid #555; }</style></head>
 <body><a href="#m">Skip to the content</a><header><nav aria-label="Views"><a href="/">Home</a></nav></header><main id="m"><h1>Sound</h1>
 <form><label for="q">Query</label><input id="q"></form><h2>Part</h2><p>Text</p><table><tbody><tr><th scope="row">Size</th><td>1</td></tr></tbody></table><ol><li>one</li></ol>
 <svg viewBox="0 0 10 10" width="40" role="img" aria-label="Shares"><rect width="5" height="5" fill="#036"/></svg></main></body></html>`
+	var pages atomic.Pointer[string]
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src data: 'unsafe-inline'")
+		fmt.Fprint(w, *pages.Load())
+	}))
+	t.Cleanup(s.Close)
+	b := newTab(t, s.URL)
+	b.size(800, 600)
+	b.scheme("light")
 	for _, test := range []struct{ rule, old, new, text string }{
 		{"", "", "", ""},
 		{"contrast", "<p>Text", `<p class="pale">Text`, "contrast of"},
@@ -103,15 +117,7 @@ func TestRules(t *testing.T) {
 .image { background-image: linear-gradient(red, blue); } .edgeless { border: 1px solid #ddd !important; } .tiny { padding: 0 !important; font-size: 10px; } .tight { margin-top: -12px; }
 .away { position: fixed; left: -900px; }</style>`
 			html = strings.Replace(html, "</style>", styles, 1)
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "text/html; charset=utf-8")
-				w.Header().Set("Content-Security-Policy", "default-src data: 'unsafe-inline'")
-				fmt.Fprint(w, html)
-			}))
-			defer s.Close()
-			b := newTab(t, s.URL)
-			b.size(800, 600)
-			b.scheme("light")
+			pages.Store(&html)
 			b.open("/")
 			all := append(faultsOf(b), keyFaults(b)...)
 			b.taken() // the browser may grumble, too

@@ -16,6 +16,7 @@ const chosen = `(() => {
 
 // TestCompletion: fields and terms are offered, the keyboard and the mouse take them, and nobody must.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books")
 	open := `!document.querySelector("#completions").hidden`
@@ -64,7 +65,7 @@ func TestCompletion(t *testing.T) {
 	// The mouse takes one, in the middle of a query.
 	b.query("lett time")
 	b.keys(strings.Repeat(kb.ArrowLeft, len(" time")) + "e")
-	b.wait(open)
+	b.wait(open + ` && document.querySelector("#completions li").dataset.text.startsWith("lette")`)
 	want := eval[string](b, `document.querySelector("#completions li").dataset.text`)
 	b.click("#completions li")
 	if got := eval[string](b, `document.querySelector("#q").value`); strings.Join(strings.Fields(got), " ") != want+" time" {
@@ -80,6 +81,7 @@ func TestCompletion(t *testing.T) {
 
 // TestNoField: a word behind a name that is no field is told to the user, and brings no other error.
 func TestNoField(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books")
 	b.search("nofield:time")

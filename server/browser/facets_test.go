@@ -29,6 +29,7 @@ func number(b *tab, text string) int {
 // TestFacets: a value narrows the hits to as many as it says, two of a field widen them, they stay while the user
 // types, and go again.
 func TestFacets(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time")
 	all := total(b)
@@ -94,6 +95,7 @@ func TestFacets(t *testing.T) {
 
 // TestSort: the order of hits is that of a field, and survives typing, pages and the button Back.
 func TestSort(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time")
 	words := func() []int {

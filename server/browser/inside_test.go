@@ -9,6 +9,7 @@ import (
 
 // TestInside: from a hit to its document, from a field to its terms, and from a term to its hits.
 func TestInside(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=letter")
 	id := b.text("[data-inside]")
@@ -53,6 +54,7 @@ func TestInside(t *testing.T) {
 
 // TestMissingDocument: an id that is not there is said to be so.
 func TestMissingDocument(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/inside?index=books")
 	eval[any](b, `document.querySelector("#id").focus()`)
@@ -62,6 +64,7 @@ func TestMissingDocument(t *testing.T) {
 
 // TestOtherIndex: another index is chosen, in the same view.
 func TestOtherIndex(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/inside?index=books")
 	eval[any](b, `document.querySelector("#index").focus()`)
@@ -74,6 +77,7 @@ func TestOtherIndex(t *testing.T) {
 
 // TestFaultPages: an address that is wrong has a page that says so, and leads on.
 func TestFaultPages(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	for path, text := range map[string]string{
 		"/?index=gone":                         "gone",

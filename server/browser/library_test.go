@@ -218,3 +218,21 @@ func makeScripts(ctx context.Context, dir string) error {
 	}
 	return errors.Join(e.Apply(ctx, &b), e.Flush(ctx), e.Close())
 }
+
+// serveNothing returns the address of a server without an index.
+func serveNothing(t *testing.T) string {
+	t.Helper()
+	if chromium == nil {
+		t.Skip(noChromium)
+	}
+	s, err := server.New(&server.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		h.Close()
+		s.Close(context.Background())
+	})
+	return h.URL
+}

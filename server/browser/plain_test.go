@@ -9,6 +9,7 @@ import (
 
 // TestPlain: without JavaScript, one searches, turns pages, chooses facets, opens an explanation, and looks inside.
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.plain()
 	b.open("/?index=books")

@@ -11,6 +11,7 @@ import (
 
 // TestProblems: a tab notices what a page must not do.
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, policy, body, want string }{
 		{"console", "default-src data: 'unsafe-inline'", `<script>console.error("lost")</script>`, "lost"},
 		{"exception", "default-src data: 'unsafe-inline'", `<script>nothing.at.all</script>`, "nothing is not defined"},

@@ -13,6 +13,7 @@ import (
 
 // TestRequestForms: the request as JSON and as curl finds the hits that the page shows, and as Go it is Go.
 func TestRequestForms(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time+letter+-king&sort=-words&f.speech=yes&from=10")
 	b.click("summary")

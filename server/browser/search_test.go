@@ -9,6 +9,7 @@ import (
 
 // TestSearchAsTyped: hits appear while a query is typed, with the words marked, and the address follows.
 func TestSearchAsTyped(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books")
 	b.has("#results", "1 to 10 of ")
@@ -33,6 +34,7 @@ func TestSearchAsTyped(t *testing.T) {
 
 // TestSearchFault: an error is marked where it is, and goes when the query is mended.
 func TestSearchFault(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books")
 	b.search("time title:(letter")
@@ -50,6 +52,7 @@ func TestSearchFault(t *testing.T) {
 
 // TestPages: pages and sorting change the hits, and the button Back of the browser brings the hits before.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books")
 	b.query("time")

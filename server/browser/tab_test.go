@@ -50,6 +50,9 @@ func newTab(t testing.TB, base string) *tab {
 		}
 	})
 	b.must(chromedp.Listen(b.ctx, b.heard))
+	// Of several tabs, each behaves as if it were the one in front.
+	_, err = chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	b.must(err)
 	_, err = chromedp.Call(b.ctx, network.Enable, network.EnableParams{})
 	b.must(err)
 	_, err = chromedp.Call(b.ctx, log.Enable, cdp.Empty{})

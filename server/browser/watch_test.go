@@ -32,6 +32,7 @@ func chart(of string) string { return "figure[data-of=" + encoded(of) + "]" }
 
 // TestWatch: charts follow what happens to the index, and have a scale that holds all of their points.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	base := openLibrary(t)
 	b := newTab(t, base)
 	b.open("/watch?index=books")
@@ -62,6 +63,7 @@ func TestWatch(t *testing.T) {
 
 // TestWatchQuantile: page.js computes quantiles from the buckets of a histogram, as if their values lay evenly.
 func TestWatchQuantile(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/watch?index=books")
 	const buckets = `(() => {

@@ -12,6 +12,7 @@ import (
 
 // TestWhy: the explanation of a hit opens and closes below it, by the mouse and by the keyboard. Its bar adds up.
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time+letter+first")
 	b.click("[data-why]")
@@ -51,6 +52,7 @@ func TestWhy(t *testing.T) {
 
 // TestWhyPage: the explanation is a page of its own, too, with the parts that do not match.
 func TestWhyPage(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time+OR+zzyzx")
 	address := eval[string](b, `document.querySelector("[data-why]").href`)

@@ -18,11 +18,13 @@ const sticksOut = `(() => {
 // TestWidths: no view is wider than the window, from 320 pixels on, which is what 1280 are to somebody who zooms to
 // 400 %.
 func TestWidths(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	for _, v := range views {
-		for _, width := range []int64{320, 390, 800, 1280} {
+		b.size(1280, 800)
+		v.show(b)
+		for _, width := range []int64{1280, 800, 390, 320} {
 			b.size(width, 800)
-			v.show(b)
 			for _, e := range eval[[]string](b, sticksOut) {
 				t.Errorf("%s at %d: %s", v.name, width, e)
 			}

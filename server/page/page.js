@@ -171,7 +171,12 @@ if (form) {
     if (!link || link.pathname === "/inside" || e.ctrlKey || e.metaKey || e.shiftKey) return;
     e.preventDefault();
     if ("why" in link.dataset) return why(link);
+    const facet = link.closest("section")?.querySelector("h2").textContent;
     await show(link.href, true);
+    if (facet && focusFacet(facet, link.textContent)) return;
+    const status = document.getElementById("status");
+    status.tabIndex = -1;
+    status.focus({ preventScroll: true });
     scrollTo(0, 0);
   });
   addEventListener("popstate", () => {
@@ -180,6 +185,17 @@ if (form) {
     form.elements.sort.value = params.get("sort") ?? "";
     show(location.href);
   });
+}
+
+// focusFacet puts the focus on a value of a facet, in place of the link to it that has gone with the hits before.
+function focusFacet(field, value) {
+  for (const section of results.querySelectorAll("aside section")) {
+    if (section.querySelector("h2").textContent !== field) continue;
+    const link = [...section.querySelectorAll("a")].find((a) => a.textContent === value);
+    link?.focus();
+    return Boolean(link);
+  }
+  return false;
 }
 
 // why shows the explanation of a hit below it, or takes it away again.
