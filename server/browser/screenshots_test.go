@@ -19,13 +19,19 @@ func TestScreenshots(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := newTab(t, openLibrary(t))
+	base := openLibrary(t)
+	b := newTab(t, base)
 	for _, v := range views {
+		if v.name == "watch" {
+			searches(t, base) // so that there is something to see
+		}
 		for _, width := range []int64{390, 800, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
-				b.size(width, 800)
 				b.scheme(scheme)
-				v.show(b)
+				if scheme == "light" { // the other one shows the same
+					b.size(width, 800)
+					v.show(b)
+				}
 				picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 				b.must(err)
 				b.must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", v.name, width, scheme)), picture, 0o644))

@@ -36,6 +36,7 @@ var views = []view{
 	{"inside-list", "/inside?index=books&field=text&term=letter#list", nil},
 	{"inside-document", "/inside?index=scripts&id=rights-ar#document", nil},
 	{"inside-missing", "/inside?index=books&id=nobody#document", nil},
+	{"fault", "/inside?index=books&field=gone", func(b *tab) { b.taken() }},
 	{"watch", "/watch?index=books", func(b *tab) {
 		b.wait(`[...document.querySelectorAll("polyline")].some((p) => p.points.numberOfItems > 2)`)
 	}},
