@@ -74,7 +74,11 @@ func shown(view func(*Server, http.ResponseWriter, *http.Request) error) func(*S
 		if p.Status >= 500 || p.Status == http.StatusTooManyRequests || r.FormValue("part") != "" {
 			return err
 		}
-		f := &frame{View: "fault", Data: p}
+		said := *p
+		if p.Part != "" && !strings.HasPrefix(p.Detail, p.Part) {
+			said.Detail = p.Part + ": " + p.Detail
+		}
+		f := &frame{View: "fault", Data: &said}
 		for _, ix := range s.host.all() {
 			f.Indexes = append(f.Indexes, ix.name)
 		}

@@ -53,7 +53,7 @@ func TestPage(t *testing.T) {
 		{"/inside?field=title&term=%3Cscript%3E", []string{"The list of <span dir=\"auto\">&lt;script&gt;", "No document has this term"}, []string{"<script>"}},
 		{"/inside?id=moby", []string{"Version 2", "sea &amp; shore"}, []string{"no document"}},
 		{"/inside?id=nobody", []string{"There is no document with this id"}, nil},
-		{"/watch", []string{"99 % of the searches took at most", `data-of="rate riffle_searches_total"`, "Lists found in the cache"}, []string{"GPU"}},
+		{"/watch", []string{"Time of a search, 99th percentile", `data-of="rate riffle_searches_total"`, "Lists found in the cache"}, []string{"GPU"}},
 		{"/?part=results", []string{"1 to 2 of 2"}, []string{"<!doctype html>"}},
 		{"/?q=%22%3E%3Cscript%3E", nil, []string{`"><script>`}},
 		{"/assets/page.js", []string{"Searches as the user types"}, nil},

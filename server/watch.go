@@ -21,11 +21,11 @@ type chart struct{ Title, Unit, Of string }
 
 var charts = []chart{
 	{"Searches", "a second", "rate riffle_searches_total"},
-	{"Half of the searches took at most", "ms", "quantile riffle_search_seconds 0.5"},
-	{"99 % of the searches took at most", "ms", "quantile riffle_search_seconds 0.99"},
+	{"Time of a search, median", "ms", "quantile riffle_search_seconds 0.5"},
+	{"Time of a search, 99th percentile", "ms", "quantile riffle_search_seconds 0.99"},
 	{"Changes", "a second", "rate riffle_changes_total"},
-	{"Lists that were cached", "%", "share riffle_cache_hits_total riffle_cache_misses_total"},
-	{"Blocks that were skipped", "%", "share riffle_search_blocks_skipped_total riffle_search_blocks_decoded_total"},
+	{"Lists found in the cache", "%", "share riffle_cache_hits_total riffle_cache_misses_total"},
+	{"Blocks skipped", "%", "share riffle_search_blocks_skipped_total riffle_search_blocks_decoded_total"},
 	{"Searches by GPUs", "a second", "rate riffle_gpu_batched_searches_total"},
 }
 

@@ -147,7 +147,8 @@ func eachPassage(f func(id string, p *passage) error) error {
 			return err
 		}
 		m := d.Map()
-		title := m["title"].(string) // such as Island Life (Alfred Russel Wallace)
+		// Titles are such as Is Mars Habitable_ (Alfred Russel Wallace): file names, without some characters.
+		title := strings.NewReplacer("_ (", "? (", "_ ", ": ").Replace(m["title"].(string))
 		at := strings.LastIndex(title, " (")
 		author := strings.TrimSuffix(title[at+2:], ")")
 		if err := f(d.ID, &passage{Title: title[:at], Author: author, Text: m["text"].(string)}); err != nil {

@@ -39,3 +39,24 @@ func TestScreenshots(t *testing.T) {
 		}
 	}
 }
+
+// TestPicture takes the picture of the page that the README shows, and writes it to the file that RIFFLE_PICTURE names.
+func TestPicture(t *testing.T) {
+	path := os.Getenv("RIFFLE_PICTURE")
+	if path == "" {
+		t.Skip("RIFFLE_PICTURE names no file")
+	}
+	b := newTab(t, openLibrary(t))
+	b.size(1000, 640)
+	b.scheme("light")
+	b.open("/?index=books&q=sea+storm+%22great+wind%22&f.speech=no")
+	b.click("[data-why]")
+	b.wait(`document.querySelector(".why .tree")`)
+	eval[any](b, "document.activeElement.blur()")
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	b.must(err)
+	b.must(os.WriteFile(path, picture, 0o644))
+	if len(picture) > 150<<10 {
+		t.Errorf("the picture has %d bytes, more than 150 KB", len(picture))
+	}
+}
