@@ -547,7 +547,9 @@ func TestListener(t *testing.T) {
 				note("searched %v k=%d hits=%d failed=%v %s", e.Query, e.K, e.Hits, e.Err != nil, strings.SplitN(e.Executor+"/", "/", 2)[0])
 			},
 			Sealed: func(e SealEvent) { note("sealed %d docs, bytes %v, number %v", e.Docs, e.Bytes > 0, e.Segment > 0) },
-			Merged: func(e MergeEvent) { note("merged %d segments, %d of %d docs, bytes %v", len(e.Inputs), e.Docs, e.InputDocs, e.InputBytes > e.Bytes) },
+			Merged: func(e MergeEvent) {
+				note("merged %d segments, %d of %d docs, bytes %v", len(e.Inputs), e.Docs, e.InputDocs, e.InputBytes > e.Bytes)
+			},
 			Failed: func(err error) { note("failed %v", err) },
 		},
 	})

@@ -683,7 +683,7 @@ func (o *Options) live() *live.Options {
 	case l.Store.LentBytes == 0:
 		l.Store.LentBytes = min(max(o.CacheBytes/4, 4<<20), 1<<30)
 	}
-	l.CacheBytes = max(o.CacheBytes-l.Store.CacheBytes-max(l.Store.LentBytes, 0), o.CacheBytes/2)
+	l.CacheBytes = o.listBytes(&l.Store)
 	if o.Listener != nil {
 		l.Store.Log = o.Listener.Log
 	}
@@ -691,6 +691,11 @@ func (o *Options) live() *live.Options {
 		l.MemoryBytes = n
 	}
 	return l
+}
+
+// listBytes is the part of CacheBytes that is not for the store.
+func (o *Options) listBytes(of *store.Options) int64 {
+	return max(o.CacheBytes-of.CacheBytes-max(of.LentBytes, 0), o.CacheBytes/2)
 }
 
 // order returns the order in which merges put documents.

@@ -24,6 +24,7 @@ type host struct {
 	dir     *os.Root                           // nil without Options.Dir
 	listen  func(name string) *riffle.Listener // for the engines of the directory
 	forget  func(name string)                  // is told of indexes that have been dropped
+	cache   cacheBudget
 }
 
 // An index is one that a Server serves.
@@ -66,6 +67,7 @@ func (h *host) open(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
+	var names []string
 	for _, f := range folders {
 		if strings.HasPrefix(f.Name(), dropped) {
 			if err := dir.RemoveAll(f.Name()); err != nil {
@@ -73,19 +75,23 @@ func (h *host) open(o *Options) error {
 			}
 			continue
 		}
-		if !f.IsDir() || checkIndexName(f.Name()) != nil {
-			continue
-		}
-		if err := h.openOwned(f.Name(), nil); err != nil {
-			return fmt.Errorf("server: index %s: %w", f.Name(), err)
+		if f.IsDir() && checkIndexName(f.Name()) == nil {
+			names = append(names, f.Name())
 		}
 	}
+	for _, name := range names {
+		if err := h.openOwned(name, nil, len(names)); err != nil {
+			return fmt.Errorf("server: index %s: %w", name, err)
+		}
+	}
+	h.divideCache()
 	return nil
 }
 
-// openOwned opens an index in the directory, with the schema of a new one, and adds it.
-func (h *host) openOwned(name string, schema *riffle.Schema) error {
-	e, err := riffle.Open(filepath.Join(h.dir.Name(), name), &riffle.Options{Schema: schema, Listener: h.listen(name)})
+// openOwned opens an index in the directory, with the schema of a new one, and adds it. It will be one of so many.
+func (h *host) openOwned(name string, schema *riffle.Schema, of int) error {
+	share := max(leastCache, h.cache.bytes/int64(of))
+	e, err := riffle.Open(filepath.Join(h.dir.Name(), name), &riffle.Options{Schema: schema, Listener: h.listen(name), CacheBytes: share})
 	if err != nil {
 		return err
 	}
@@ -124,6 +130,11 @@ func (h *host) find(r *http.Request) (*index, error) {
 func (h *host) all() []*index {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
+	return h.sorted()
+}
+
+// sorted is all for a caller that holds the lock.
+func (h *host) sorted() []*index {
 	list := make([]*index, 0, len(h.indexes))
 	for _, name := range slices.Sorted(maps.Keys(h.indexes)) {
 		list = append(list, h.indexes[name])
@@ -162,9 +173,10 @@ func (h *host) create(name string, schema *riffle.Schema) error {
 	if _, err := h.dir.Lstat(name); err == nil {
 		return kindExists.fault("%s", name)
 	}
-	if err := h.openOwned(name, schema); err != nil {
+	if err := h.openOwned(name, schema, len(h.all())+1); err != nil {
 		return errors.Join(err, h.dir.RemoveAll(name))
 	}
+	h.divideCache()
 	return nil
 }
 
@@ -189,6 +201,7 @@ func (h *host) drop(name string) error {
 	}
 	// Renamed first: a crash leaves a whole index, or one that no Server opens.
 	err = ix.engine.Close()
+	h.divideCache()
 	h.forget(name)
 	if err := errors.Join(err, h.dir.Rename(name, dropped+name)); err != nil {
 		return err

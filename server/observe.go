@@ -134,12 +134,14 @@ func (s *Server) Listener(name string) *riffle.Listener {
 	return riffle.JoinListeners(s.metrics.listen(name), &riffle.Listener{
 		Sealed: func(ev riffle.SealEvent) {
 			past.sealed(ev)
+			s.host.sizesChanged()
 			s.backgroundSpan("seal", ev.Duration, attribute.String("riffle.index", name), attribute.Int64("riffle.segment", int64(ev.Segment)),
 				attribute.Int("riffle.documents", ev.Docs), attribute.Int64("riffle.bytes", ev.Bytes))
 			log.Debug("sealed", "segment", ev.Segment, "documents", ev.Docs, "bytes", ev.Bytes, "took", ev.Duration)
 		},
 		Merged: func(ev riffle.MergeEvent) {
 			past.merged(ev)
+			s.host.sizesChanged()
 			s.backgroundSpan("merge", ev.Duration, attribute.String("riffle.index", name), attribute.Int64("riffle.segment", int64(ev.Segment)),
 				attribute.Int("riffle.inputs", len(ev.Inputs)), attribute.Int("riffle.documents", ev.Docs), attribute.Int64("riffle.bytes", ev.Bytes))
 			log.Debug("merged", "inputs", ev.Inputs, "segment", ev.Segment, "documents", ev.Docs, "bytes", ev.Bytes, "took", ev.Duration)

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/riffle-search/riffle"
 )
 
 // Options configure a Server. A nil *Options is valid, and a field left at its zero value takes the
@@ -33,6 +35,12 @@ type Options struct {
 	// the answers (CORS). Each is named: there is no wildcard. Pages must send a key themselves; one that the
 	// browser keeps for basic authentication is of no use to them. The default is none.
 	Origins []string
+
+	// CacheBytes bounds what the searches of all indexes of the Server keep in memory together: see
+	// riffle.Options.CacheBytes. Half of it is for all of them alike, and half by their sizes. Mounted engines have a
+	// part of it only if it is set; otherwise they keep what they were opened with. The default is
+	// riffle.DefaultCacheBytes.
+	CacheBytes int64
 
 	// Timeout is how long a request may take, and MaxTimeout what a client may ask for with the parameter
 	// timeout. The defaults are 30 s and 5 min.
@@ -97,6 +105,7 @@ func (o *Options) withDefaults() (*Options, error) {
 		{"MaxTimeout", (*int64)(&c.MaxTimeout), int64(5 * time.Minute)},
 		{"SlowQuery", (*int64)(&c.SlowQuery), 0},
 		{"AnswerBytes", &c.AnswerBytes, 256 << 20},
+		{"CacheBytes", &c.CacheBytes, riffle.DefaultCacheBytes()},
 		{"IdempotencyTime", (*int64)(&c.IdempotencyTime), int64(time.Hour)},
 		{"IdempotencyBytes", &c.IdempotencyBytes, 64 << 20},
 		{"MaxBody", &c.MaxBody, 8 << 20},

@@ -87,6 +87,7 @@ func New(o *Options) (*Server, error) {
 		})
 	}
 	s.host.listen = s.Listener
+	s.host.cache.bytes, s.host.cache.mounted = opts.CacheBytes, o != nil && o.CacheBytes > 0
 	s.host.forget = func(index string) {
 		s.metrics.forget(index)
 		s.histories.forget(index)
@@ -100,7 +101,11 @@ func New(o *Options) (*Server, error) {
 // Mount serves an open index under a name of 1 to 64 small letters, digits, dots, hyphens and underscores, the
 // first of them a letter or a digit. The caller closes the engine, after the Server.
 func (s *Server) Mount(name string, e *riffle.Engine) error {
-	return s.host.add(&index{name: name, engine: e})
+	if err := s.host.add(&index{name: name, engine: e}); err != nil {
+		return err
+	}
+	s.host.divideCache()
+	return nil
 }
 
 // Drain announces the end: /readyz answers that the server is stopping, and every answer asks its client to close the

@@ -56,7 +56,7 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 		return err
 	}
 	o := f.limits
-	o.Dir, o.Log = f.dir, log
+	o.Dir, o.Log, o.CacheBytes = f.dir, log, int64(f.cache)
 	o.MaxBody, o.MaxBulk, o.AnswerBytes, o.IdempotencyBytes = int64(f.maxBody), int64(f.maxBulk), int64(f.answerMemory), int64(f.keptMemory)
 	if f.keys != "" {
 		if o.Keys, err = readKeys(f.keys); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/server"
 )
 
@@ -34,12 +35,14 @@ type serveFlags struct {
 
 	limits                                     server.Options // but for sizes
 	answerMemory, keptMemory, maxBody, maxBulk byteSize
+	cache                                      byteSize
 	logFormat, logLevel                        string
 }
 
 // declare adds the flags to a command's.
 func (f *serveFlags) declare(flags *pflag.FlagSet) {
 	f.answerMemory, f.keptMemory, f.maxBody, f.maxBulk = 256<<20, 64<<20, 8<<20, 256<<20
+	f.cache = byteSize(riffle.DefaultCacheBytes())
 	flags.StringVar(&f.dir, "dir", "", "directory with an index in each folder; made if it does not exist")
 	flags.StringArrayVar(&f.dbs, "db", nil, "directory of an index, or NAME=DIR; may be repeated")
 	flags.BoolVar(&f.demo, "demo", false, "an index of Go's standard library, which is made in the user's cache directory")
@@ -57,6 +60,7 @@ func (f *serveFlags) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.idleTimeout, "idle-timeout", 2*time.Minute, "how long a connection may be idle")
 	flags.DurationVar(&f.limits.Timeout, "timeout", 30*time.Second, "how long a request may take")
 	flags.DurationVar(&f.limits.MaxTimeout, "max-timeout", 5*time.Minute, "how long a request may take at most if it asks for that")
+	flags.Var(&f.cache, "cache", "memory of the caches of all indexes together")
 	flags.IntVar(&f.limits.Searches, "searches", 0, "searches at a time (0: twice the number of cores)")
 	flags.IntVar(&f.limits.Writes, "writes", 0, "changes at a time (0: the number of cores)")
 	flags.IntVar(&f.limits.Copies, "copies", 4, "exports and checkpoints at a time")
@@ -96,7 +100,7 @@ func (f *serveFlags) check() error {
 	}{
 		{"--connections", int64(f.connections), 1}, {"--searches", int64(f.limits.Searches), 0}, {"--writes", int64(f.limits.Writes), 0},
 		{"--copies", int64(f.limits.Copies), 1}, {"--queue", int64(f.limits.Queue), 0}, {"--max-body", int64(f.maxBody), 1},
-		{"--max-bulk", int64(f.maxBulk), 1}, {"--answer-memory", int64(f.answerMemory), 1}, {"--idempotency-memory", int64(f.keptMemory), 1},
+		{"--max-bulk", int64(f.maxBulk), 1}, {"--answer-memory", int64(f.answerMemory), 1}, {"--cache", int64(f.cache), 1}, {"--idempotency-memory", int64(f.keptMemory), 1},
 	} {
 		if n.value < n.least {
 			errs = append(errs, fmt.Errorf("%s must be at least %d, not %d", n.flag, n.least, n.value))

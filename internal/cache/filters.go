@@ -216,7 +216,7 @@ func (c *Lists) admitExcerpts(f *Filter) {
 	if grown == 0 {
 		return
 	}
-	if c.excerpts.Add(grown) > c.budget/excerptShare && grown > 0 {
+	if c.excerpts.Add(grown) > c.budget.Load()/excerptShare && grown > 0 {
 		f.subset.Drop(true)
 		c.excerpts.Add(-bytes)
 		bytes = 0

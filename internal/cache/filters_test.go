@@ -186,7 +186,7 @@ func TestExcerptsCounted(t *testing.T) {
 	for segment := range uint64(segments) {
 		use(segment)
 		most = max(most, use(segment).subset.Bytes())
-		if got, share := c.excerpts.Load(), c.budget/excerptShare; got > share {
+		if got, share := c.excerpts.Load(), c.budget.Load()/excerptShare; got > share {
 			t.Errorf("excerpts take %d bytes of %d", got, share)
 		}
 	}

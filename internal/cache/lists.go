@@ -22,7 +22,7 @@ import (
 // a single lock. The order of use is known within a shard only; shards evict their oldest lists in
 // turn.
 type Lists struct {
-	budget   int64
+	budget   atomic.Int64
 	beside   func() int64 // what else counts in the budget; nil for nothing
 	bytes    atomic.Int64 // held by all shards
 	bitmaps  atomic.Int64 // bytes of these in bitmaps of lists
@@ -118,7 +118,8 @@ const entryOverhead = 256
 
 // NewLists returns a cache with a budget in bytes.
 func NewLists(budget int64) *Lists {
-	c := &Lists{budget: budget, seed: maphash.MakeSeed()}
+	c := &Lists{seed: maphash.MakeSeed()}
+	c.budget.Store(budget)
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.lists = map[uint64]*List{}
@@ -132,12 +133,19 @@ func NewLists(budget int64) *Lists {
 // called before the cache is used.
 func (c *Lists) Beside(held func() int64) { c.beside = held }
 
+// SetBudget changes the budget. With a smaller one it evicts what does not fit.
+func (c *Lists) SetBudget(bytes int64) {
+	c.budget.Store(bytes)
+	c.grow(0, nil)
+}
+
 // room is how many bytes the lists may take.
 func (c *Lists) room() int64 {
 	if c.beside == nil {
-		return c.budget
+		return c.budget.Load()
 	}
-	return c.budget - min(c.beside(), c.budget/2)
+	budget := c.budget.Load()
+	return budget - min(c.beside(), budget/2)
 }
 
 // hash returns a list's hash, which determines its shard and its place there. A term has the same
@@ -356,7 +364,7 @@ func (c *Lists) settle(e *List) {
 func (c *Lists) admitPositions(e *List) {
 	bytes := e.Postings.PositionBytes()
 	grown := bytes - e.places
-	if c.places.Add(grown) > c.budget/positionShare && grown > 0 {
+	if c.places.Add(grown) > c.budget.Load()/positionShare && grown > 0 {
 		e.Postings.DropPositions()
 		c.places.Add(e.Postings.PositionBytes() - bytes)
 		bytes = e.Postings.PositionBytes()
@@ -388,7 +396,7 @@ func (c *Lists) admitBitmap(e *List) {
 	if bytes <= e.bitmap {
 		return
 	}
-	if c.bitmaps.Add(bytes) > c.budget/bitmapShare {
+	if c.bitmaps.Add(bytes) > c.budget.Load()/bitmapShare {
 		e.Postings.DropBitmap()
 		c.bitmaps.Add(-bytes)
 		return
@@ -501,7 +509,7 @@ func (c *Lists) DropSegment(number uint64) {
 }
 
 // Bytes returns the counted size of the lists, and its budget.
-func (c *Lists) Bytes() (bytes, budget int64) { return c.bytes.Load(), c.budget }
+func (c *Lists) Bytes() (bytes, budget int64) { return c.bytes.Load(), c.budget.Load() }
 
 // Measure returns the size of the lists, measuring each again.
 func (c *Lists) Measure() (sum int64) {

@@ -252,8 +252,8 @@ func TestListCacheConcurrent(t *testing.T) {
 			}
 		}
 	}
-	if held := c.bytes.Load(); held != sum || held > c.budget || n != 0 {
-		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget, n)
+	if held := c.bytes.Load(); held != sum || held > c.budget.Load() || n != 0 {
+		t.Errorf("%d bytes counted, %d held, the budget is %d; the rings have %d more entries than the maps", held, sum, c.budget.Load(), n)
 	}
 }
 

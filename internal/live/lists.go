@@ -112,3 +112,11 @@ func (ix *Index) TermsOf(keys map[uint64]bool) map[uint64]cache.Key {
 func NamesOf(k cache.Key) (field, term string, pair bool) {
 	return segment.FieldOfPairs(k.Field), k.Term, segment.IsPairField(k.Field)
 }
+
+// SetCacheBytes changes the budgets of opened lists and what shares theirs, of stored documents, and of
+// indexes of terms.
+func (ix *Index) SetCacheBytes(lists, stored, trigrams int64) {
+	ix.trigrams.Limit(trigrams)
+	ix.lists.SetBudget(lists)
+	ix.stored.setBudget(stored)
+}

@@ -292,7 +292,8 @@ const orderShare = 8
 // sortColumn makes the order of a column in the background. An error comes back when the column is read
 // for a search.
 func (v *View) sortColumn(c *columns.Column) {
-	if 4*int64(c.SegmentDocs()) > v.ix.opts.CacheBytes/orderShare || v.ix.Begin() != nil {
+	_, budget := v.ix.lists.Bytes()
+	if 4*int64(c.SegmentDocs()) > budget/orderShare || v.ix.Begin() != nil {
 		return
 	}
 	v.Ref()

@@ -14,7 +14,7 @@ import (
 // Each shard evicts by CLOCK: the hand takes the first document that nobody has read since it last
 // came by.
 type storedCache struct {
-	budget       int64 // of each shard
+	budget       atomic.Int64 // of each shard
 	shards       [storedShards]storedShard
 	hits, misses atomic.Int64
 }
@@ -49,7 +49,9 @@ const keptDocBytes = 128
 func (d *keptDoc) size() int64 { return int64(len(d.data)) + keptDocBytes }
 
 func newStoredCache(budget int64) *storedCache {
-	return &storedCache{budget: budget / storedShards}
+	c := new(storedCache)
+	c.budget.Store(budget / storedShards)
+	return c
 }
 
 func (c *storedCache) shard(k storedKey) *storedShard {
@@ -70,10 +72,11 @@ func (c *storedCache) get(k storedKey, read func() ([]byte, error)) ([]byte, err
 	s.mu.Unlock()
 	c.misses.Add(1)
 	data, err := read()
-	if err != nil || int64(len(data))+keptDocBytes > c.budget/4 {
+	budget := c.budget.Load()
+	if err != nil || int64(len(data))+keptDocBytes > budget/4 {
 		return data, err
 	}
-	s.keep(&keptDoc{key: k, data: bytes.Clone(data)}, c.budget) // data is a part of a block
+	s.keep(&keptDoc{key: k, data: bytes.Clone(data)}, budget) // data is a part of a block
 	return data, nil
 }
 
@@ -84,7 +87,18 @@ func (s *storedShard) keep(d *keptDoc, budget int64) {
 	if s.docs[d.key] != nil {
 		return // another goroutine has read it, too
 	}
-	for s.bytes+d.size() > budget {
+	s.shrink(budget - d.size())
+	if s.docs == nil {
+		s.docs = make(map[storedKey]*keptDoc)
+	}
+	s.docs[d.key] = d
+	s.ring = append(s.ring, d)
+	s.bytes += d.size()
+}
+
+// shrink evicts documents until the others fit into a budget.
+func (s *storedShard) shrink(budget int64) {
+	for s.bytes > budget && len(s.ring) > 0 {
 		if s.hand >= len(s.ring) {
 			s.hand = 0
 		}
@@ -95,12 +109,17 @@ func (s *storedShard) keep(d *keptDoc, budget int64) {
 			s.evict(s.hand)
 		}
 	}
-	if s.docs == nil {
-		s.docs = make(map[storedKey]*keptDoc)
+}
+
+// setBudget changes the budget.
+func (c *storedCache) setBudget(bytes int64) {
+	c.budget.Store(bytes / storedShards)
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		s.shrink(bytes / storedShards)
+		s.mu.Unlock()
 	}
-	s.docs[d.key] = d
-	s.ring = append(s.ring, d)
-	s.bytes += d.size()
 }
 
 // evict removes a document by its place in the ring, which the last one takes.

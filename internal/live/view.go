@@ -180,7 +180,8 @@ const idShare = 16
 
 // shareIDs divides the budget of pages of ids among the sealed segments.
 func (v *View) shareIDs() {
-	budget := v.ix.opts.CacheBytes / idShare
+	_, budget := v.ix.lists.Bytes()
+	budget /= idShare
 	for i := range v.segs {
 		if s := &v.segs[i]; s.home.disk != nil {
 			part := float64(s.reader.Docs()) / float64(v.docs)
