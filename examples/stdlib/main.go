@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, colour bo
 	}
 	if *dir == "" {
 		var err error
-		if *dir, err = library.DefaultDir(); err != nil {
+		if *dir, err = library.DefaultDir("riffle-library"); err != nil {
 			return fmt.Errorf("%w; name one with --db", err)
 		}
 	}

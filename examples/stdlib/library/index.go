@@ -17,13 +17,14 @@ import (
 	"github.com/riffle-search/riffle/analysis"
 )
 
-// DefaultDir returns the directory of the index in the user's cache directory.
-func DefaultDir() (string, error) {
+// DefaultDir returns the directory of the index in the user's cache directory. Each program that may run at the same
+// time as others needs a name of its own, since an index is open in one process at a time.
+func DefaultDir(name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("no cache directory: %w", err)
 	}
-	return filepath.Join(cache, "riffle-library"), nil
+	return filepath.Join(cache, name), nil
 }
 
 // Open opens an up-to-date index for reading, and builds it first if needed: from the Go installation in goroot, or
@@ -46,6 +47,8 @@ func Open(ctx context.Context, dir, goroot string, log io.Writer, l *riffle.List
 		}
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintf(log, "Indexing %s from %s into %s.\n", version, root, dir)
+	case errors.Is(err, riffle.ErrLocked):
+		return nil, fmt.Errorf("another process has the index open, or is making it; only one can: %w", err)
 	default:
 		return nil, err
 	}
