@@ -120,10 +120,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, add func(*riffle
 	var b riffle.Batch
 	id := r.PathValue("id")
 	add(&b, id, fields, c)
-	if err := s.apply(r.Context(), ix, &b); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, client.Changed{ID: client.ID(id)})
+	return s.carryOut(w, r, ix, &b, outcome{status: http.StatusOK, value: client.Changed{ID: client.ID(id)}})
 }
 
 // deleteDocument deletes a document. To delete one that does not exist changes nothing and is no error.
@@ -142,11 +139,7 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		b.Delete(id)
 	}
-	if err := s.apply(r.Context(), ix, &b); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return s.carryOut(w, r, ix, &b, outcome{status: http.StatusNoContent})
 }
 
 // postDocuments puts the document of the body under a new id, or applies the array of changes of the body as one
@@ -171,10 +164,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		if err := json.Unmarshal(data, &b); err != nil {
 			return asDocument(malformed(err), err)
 		}
-		if err := s.apply(r.Context(), ix, &b); err != nil {
-			return err
-		}
-		return writeJSON(w, http.StatusOK, map[string]int{"changes": b.Len()})
+		return s.carryOut(w, r, ix, &b, outcome{status: http.StatusOK, value: map[string]int{"changes": b.Len()}})
 	}
 	var fields map[string]any
 	if err := decode(data, &fields); err != nil {
@@ -186,11 +176,38 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	id := strings.ToLower(rand.Text())
 	var b riffle.Batch
 	b.Put(id, fields)
-	if err := s.apply(r.Context(), ix, &b); err != nil {
+	return s.carryOut(w, r, ix, &b, outcome{http.StatusCreated, client.Changed{ID: client.ID(id)}, "/v1/indexes/" + ix.name + "/documents/" + url.PathEscape(id)})
+}
+
+// An outcome is the answer to a change that has taken effect.
+type outcome struct {
+	status   int
+	value    any    // the body, as JSON; nil for none
+	location string // of a new document, or empty
+}
+
+// send answers with the outcome.
+func (o *outcome) send(w http.ResponseWriter) error {
+	if o.location != "" {
+		w.Header().Set("Location", o.location)
+	}
+	if o.value == nil {
+		w.WriteHeader(o.status)
+		return nil
+	}
+	return writeJSON(w, o.status, o.value)
+}
+
+// carryOut applies a batch and answers with the outcome. A batch that is under way when the time of the request ends is
+// noted, for a client that asks again: see Server.once.
+func (s *Server) carryOut(w http.ResponseWriter, r *http.Request, ix *index, b *riffle.Batch, o outcome) error {
+	pending, err := s.apply(r.Context(), ix, b)
+	if err != nil {
+		out := w.(*answer)
+		out.pending, out.outcome = pending, o
 		return err
 	}
-	w.Header().Set("Location", "/v1/indexes/"+ix.name+"/documents/"+url.PathEscape(id))
-	return writeJSON(w, http.StatusCreated, client.Changed{ID: client.ID(id)})
+	return o.send(w)
 }
 
 // asDocument returns the cause instead of a problem if it says which document is at fault.

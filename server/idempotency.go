@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/riffle-search/riffle"
 )
 
 const (
@@ -36,8 +38,11 @@ type keptAnswer struct {
 	status int
 	header http.Header
 	body   []byte
-	fault  *fault // nil for an answer
 	ended  time.Time
+
+	// Of a batch that was under way when the time of its request ended; otherwise nil. Its outcome replaces the answer.
+	pending *riffle.Pending
+	outcome outcome
 }
 
 func (a *keptAnswer) size() int64 { return int64(len(a.key)+len(a.body)) + keptOverhead }
@@ -84,7 +89,9 @@ func (k *keptAnswers) forget(now time.Time, more int64) {
 }
 
 // once carries out a change that has an idempotency key: if one with the same key has been carried out, its answer is
-// sent again. Failures are not kept, since a change that failed has had no effect; what may have had one is.
+// sent again. Failures are not kept: a change that failed has had no effect, and one of many batches that did not come
+// to its end can be sent again. Of a single batch that was under way when the time ended, requests with the same key
+// wait for the outcome.
 func (s *Server) once(rt *route, w *answer, r *http.Request, key string) error {
 	if len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		p := kindRequest.fault("has at most 255 printable ASCII characters")
@@ -102,18 +109,15 @@ func (s *Server) once(rt *route, w *answer, r *http.Request, key string) error {
 	r.Body = body
 	w.record = &recorded{most: s.kept.most / 4}
 	err := s.turn(rt, w, r)
-	var failed *fault
-	if err != nil {
-		if failed = faultOf(err); failed.Type != kindPending.urn() {
-			return err
-		}
+	if err != nil && w.pending == nil {
+		return err
 	}
 	// Of a body that the route did not read to its end, the rest counts, too.
 	rest, unread := io.Copy(io.Discard, io.LimitReader(body, s.opts.MaxBody))
 	if unread != nil || rest == s.opts.MaxBody || w.record.over {
 		return err
 	}
-	a = &keptAnswer{key: key, done: true, status: w.status, header: http.Header{}, body: w.record.data, fault: failed, ended: time.Now()}
+	a = &keptAnswer{key: key, done: true, status: w.status, header: http.Header{}, body: w.record.data, ended: time.Now(), pending: w.pending, outcome: w.outcome}
 	body.print.Sum(a.print[:0])
 	for _, name := range []string{"Content-Type", "Location", "ETag"} {
 		if v := w.Header().Get(name); v != "" {
@@ -138,8 +142,11 @@ func (s *Server) again(a *keptAnswer, w *answer, r *http.Request) error {
 		return kindReused.fault("that one had another path, body or condition")
 	}
 	w.Header().Set(replayedHeader, "true")
-	if a.fault != nil {
-		return a.fault
+	if a.pending != nil {
+		if err := a.pending.Wait(r.Context()); err != nil {
+			return err
+		}
+		return a.outcome.send(w)
 	}
 	for name, values := range a.header {
 		w.Header()[name] = values

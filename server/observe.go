@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -111,14 +112,21 @@ func (s *Server) span(ctx context.Context, name string, ix *index) (_ context.Co
 	}
 }
 
-// apply applies a batch, within a span.
-func (s *Server) apply(ctx context.Context, ix *index, b *riffle.Batch) (err error) {
+// apply applies a batch, within a span. If the time of the request ends when the batch has its place in the log, the
+// batch is returned.
+func (s *Server) apply(ctx context.Context, ix *index, b *riffle.Batch) (pending *riffle.Pending, err error) {
 	ctx, span, done := s.span(ctx, "apply", ix)
 	defer func() { done(err) }()
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("riffle.changes", b.Len()))
 	}
-	return ix.engine.Apply(ctx, b)
+	if pending, err = ix.engine.Submit(ctx, b); err != nil {
+		return nil, err
+	}
+	if err = pending.Wait(ctx); errors.Is(err, riffle.ErrPending) {
+		return pending, err
+	}
+	return nil, err
 }
 
 // Listener returns what an engine that is to be mounted under a name needs so that its searches, batches, seals and

@@ -311,10 +311,12 @@ type answer struct {
 	arriving bool // a part of the body has yet to arrive
 	due      time.Time
 	began    bool
-	status   int       // as sent
-	written  int64     // bytes of the body
-	accepts  string    // the encoding that the client likes best
-	encoder  encoder   // of an answer that is sent in parts; nil if it is not compressed
+	status   int             // as sent
+	written  int64           // bytes of the body
+	accepts  string          // the encoding that the client likes best
+	encoder  encoder         // of an answer that is sent in parts; nil if it is not compressed
+	pending  *riffle.Pending // a batch that was under way when the time ended, and its outcome
+	outcome  outcome
 	record   *recorded // nil if the answer is not kept
 }
 
