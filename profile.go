@@ -313,7 +313,7 @@ func (v scope) whyPass(algorithm string, o *SearchOptions) string {
 		"wand":       "WAND: goes from pivot to pivot by the bounds of lists",
 		"exhaustive": "scores every document that matches",
 		"and":        "all words are required: the rarest list leads, and the others are looked up",
-		"tree":       "a boolean query: adds up the bounds of its clauses, and passes over words of documents where they are too low",
+		"tree":       "a boolean query, a phrase or the like: adds up the bounds of its clauses, and passes over words of documents where they are too low",
 		"sort":       "hits are in the order of values: passes over tiles whose values come too late",
 		"collapse":   "one hit for each value: visits every document that matches",
 		"count":      "counts the documents that match, without scores",

@@ -26,7 +26,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped, "bytes": inUnits, "took": inTime, "visits": visits, "clock": clock, "date": date}).ParseFS(pageFiles, "page/*.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"count": grouped, "ms": inMilliseconds, "bytes": inUnits, "took": inTime, "visits": visits, "clock": clock, "date": date}).ParseFS(pageFiles, "page/*.html"))
 
 const (
 	pageHits    = 10 // of a page
@@ -147,6 +147,7 @@ type searchPage struct {
 	Last    int
 	Before  string // address of the page before; empty on the first one
 	After   string
+	Ran     string // address of the plan
 	Request requestForms
 }
 
@@ -249,12 +250,10 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	for _, field := range shown {
 		req.Aggregations[field] = riffle.TermsAggregation{Field: field, Size: facetValues}
 		if values := params[facetParam+field]; len(values) > 0 {
-			q := riffle.Bool{}
 			for _, v := range values {
-				q.Should = append(q.Should, riffle.Term{Field: field, Value: v})
 				p.Chosen = append(p.Chosen, choice{field, v, toggled(params, field, v)})
 			}
-			req.Selections[field] = q
+			req.Selections[field] = anyOf(field, values)
 		}
 	}
 	p.Sorts, p.Freed = ix.sortChoices(p.Sort), freed(params)
@@ -277,7 +276,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	if err != nil {
 		return nil, err
 	}
-	p.Answer = answerOf(res, req)
+	p.Answer, p.Ran = answerOf(res, req), whyAddress(params, ix.name, "")
 	p.First, p.Last = from+1, from+len(res.Hits)
 	for i := range p.Answer.Hits {
 		p.Hits = append(p.Hits, ix.pageHit(&p.Answer.Hits[i], from+i+1, params))
@@ -341,7 +340,7 @@ const (
 // pageHit returns a hit as the page shows it: a title, fragments or the beginning of a text, and other stored fields.
 func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
 	to := pageHit{Number: number, ID: string(h.ID), Score: h.Score}
-	to.Why = "/why?" + url.Values{"index": {ix.name}, "q": {params.Get("q")}, "id": {to.ID}}.Encode()
+	to.Why = whyAddress(params, ix.name, to.ID)
 	to.Inside = "/inside?" + url.Values{"index": {ix.name}, "id": {to.ID}}.Encode() + "#document"
 	titled, title := "", to.ID
 	for _, name := range []string{"title", "name", "subject", "headline"} {

@@ -9,11 +9,12 @@ import (
 	"github.com/riffle-search/riffle/client"
 )
 
-// whyPage explains the score of a hit.
+// whyPage explains the score of a hit, if one is named, and how its search ran.
 type whyPage struct {
 	Index, Query, ID string
 	Tree             *client.Explanation
 	Bar              []share
+	Plan             *planPage
 }
 
 // A share is what a part of the query adds to a score, as a rectangle of a bar of 100 units.
@@ -25,7 +26,7 @@ type share struct {
 	Number  int // of the part, from 1, for its colour
 }
 
-// whyView explains how a document gets its score.
+// whyView explains how a document gets its score, and how the search for it ran.
 func (s *Server) whyView(w http.ResponseWriter, r *http.Request) error {
 	f, ix, err := s.frameOf("why", r)
 	if err != nil {
@@ -39,11 +40,16 @@ func (s *Server) whyView(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	x, err := ix.engine.Explain(r.Context(), q, p.ID, nil)
-	if err != nil {
+	if p.ID != "" {
+		x, err := ix.engine.Explain(r.Context(), q, p.ID, nil)
+		if err != nil {
+			return err
+		}
+		p.Tree, p.Bar = explanationOf(x), sharesOf(x)
+	}
+	if p.Plan, err = ix.planOf(w, r.Context(), q, r.URL.Query()); err != nil {
 		return err
 	}
-	p.Tree, p.Bar = explanationOf(x), sharesOf(x)
 	f.Data = p
 	return render(w, r, f)
 }

@@ -31,6 +31,7 @@ var views = []view{
 		eval[any](b, `location.href = document.querySelector("[data-why]").href`)
 		b.wait(`location.pathname === "/why" && document.querySelector(".tree")`)
 	}},
+	{"why-plan", "/why?index=books&q=time+letter+of", func(b *tab) { b.click("summary") }},
 	{"inside", "/inside?index=books", nil},
 	{"inside-terms", "/inside?index=books&field=text&prefix=le#terms", nil},
 	{"inside-list", "/inside?index=books&field=text&term=letter#list", nil},

@@ -3,6 +3,7 @@ package browser
 import (
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,4 +67,37 @@ func TestWhyPage(t *testing.T) {
 	if n := b.count(".bar"); n != 0 {
 		t.Errorf("a document that does not match has %d bars", n)
 	}
+}
+
+// TestPlan: the plan of a search is a page that the results lead to, and is below the explanation of a hit. Its rows have
+// the width of the page, a color for each state, and the numbers of the table.
+func TestPlan(t *testing.T) {
+	b := newTab(t, openLibrary(t))
+	b.open("/?index=books&q=time+letter+of")
+	b.click(`#status a`)
+	b.wait(`location.pathname === "/why" && document.querySelector(".row svg path")`)
+	b.has("h1", "How this search ran")
+	b.has(".choice", "cpu/bmm")
+	if n := b.count(".row svg"); n < 3 {
+		t.Errorf("%d rows for three words", n)
+	}
+	colors := eval[[]string](b, `[...document.querySelectorAll("figure .states rect")].map((r) => getComputedStyle(r).fill)`)
+	for i, c := range colors {
+		if c == "rgb(0, 0, 0)" || slices.Contains(colors[:i], c) {
+			t.Errorf("the states have the colors %v", colors)
+		}
+	}
+	if len(colors) != 3 {
+		t.Errorf("%d states", len(colors))
+	}
+	b.click("summary")
+	b.wait(`document.querySelector(".wide table").offsetHeight > 0`)
+	labels := eval[[]string](b, `[...document.querySelectorAll(".row svg")].map((s) => s.ariaLabel)`)
+	cells := eval[[]string](b, `[...document.querySelectorAll(".wide tr")].slice(1).map((r) => { const c = [...r.cells].map((c) => c.textContent); return c[0] + ": " + c[4] + " blocks decoded, " + c[5] + " bounded, " + c[6] + " skipped" })`)
+	if !slices.Equal(labels, cells) {
+		t.Errorf("the rows are %q, and the table has %q", labels, cells)
+	}
+	b.open("/?index=books&q=time+letter")
+	b.click("[data-why]")
+	b.wait(`document.querySelector(".why .row svg path")`)
 }

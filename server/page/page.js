@@ -168,7 +168,7 @@ if (form) {
   form.elements.sort.addEventListener("change", () => show(typed(), true));
   results.addEventListener("click", async (e) => {
     const link = e.target.closest("a");
-    if (!link || link.pathname === "/inside" || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    if (!link || link.pathname === "/inside" || (link.pathname === "/why" && !("why" in link.dataset)) || e.ctrlKey || e.metaKey || e.shiftKey) return;
     e.preventDefault();
     if ("why" in link.dataset) return why(link);
     const facet = link.closest("section")?.querySelector("h2").textContent;
