@@ -6,7 +6,7 @@
 //	err = c.Put(ctx, "books", "moby", map[string]any{"title": "Moby Dick", "year": 1851})
 //	a, err := c.Search(ctx, "books", &client.SearchRequest{Query: riffle.Match{Field: "title", Text: "whales"}})
 //
-// Queries, sort keys and aggregations are those of package riffle.
+// Queries, sort keys and aggregations are those of package riffle. The example of package server is a whole program.
 //
 // # Errors
 //

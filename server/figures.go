@@ -136,29 +136,35 @@ func (r *reader) Describe(to chan<- *prometheus.Desc) {
 
 // Collect reads the figures. An index that is just being closed has none.
 func (r *reader) Collect(to chan<- prometheus.Metric) {
-	value := func(i int, labels ...string) func(float64, ...string) {
-		kind := prometheus.GaugeValue
-		if figures[i].kind == counterKind {
-			kind = prometheus.CounterValue
-		}
-		return func(v float64, more ...string) {
-			to <- prometheus.MustNewConstMetric(r.descriptions[i], kind, v, append(labels, more...)...)
-		}
-	}
 	for i := range figures {
 		if f := &figures[i]; f.ofServer != nil {
-			f.ofServer(r.server, value(i))
+			f.ofServer(r.server, r.value(to, i))
 		}
 	}
 	for _, ix := range r.server.host.all() {
 		st, err := ix.engine.Stats()
-		if err != nil {
-			continue
+		if err == nil {
+			r.collectIndex(to, ix.name, st)
 		}
-		for i := range figures {
-			if f := &figures[i]; f.ofIndex != nil {
-				f.ofIndex(st, value(i, ix.name))
-			}
+	}
+}
+
+// collectIndex sends the figures of an index.
+func (r *reader) collectIndex(to chan<- prometheus.Metric, name string, st *riffle.Stats) {
+	for i := range figures {
+		if f := &figures[i]; f.ofIndex != nil {
+			f.ofIndex(st, r.value(to, i, name))
 		}
+	}
+}
+
+// value returns a function that sends values of a figure.
+func (r *reader) value(to chan<- prometheus.Metric, i int, labels ...string) func(float64, ...string) {
+	kind := prometheus.GaugeValue
+	if figures[i].kind == counterKind {
+		kind = prometheus.CounterValue
+	}
+	return func(v float64, more ...string) {
+		to <- prometheus.MustNewConstMetric(r.descriptions[i], kind, v, append(labels, more...)...)
 	}
 }

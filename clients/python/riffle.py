@@ -10,19 +10,23 @@
 
 Answers are the objects of GET /v1/openapi.json as dictionaries. An error that the server answers with is raised as a
 Problem. An id is a str, or bytes if it is not UTF-8. A server that is busy (429) is asked again after as long as it
-says in Retry-After.
+says in Retry-After. Each change has an idempotency key, so that it is carried out once: if the connection breaks before
+the answer has come, the change is sent again.
 """
 
 from __future__ import annotations
 
 import base64
 import datetime
+import http.client
 import json
 import random
+import re
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Optional, Union
 
 __all__ = ["Client", "Problem", "put", "update", "delete"]
@@ -106,7 +110,7 @@ def _change(change: Dict[str, Any], if_version: Optional[int]) -> Dict[str, Any]
 
 class Client:
     """A client of the server at a URL. timeout is how many seconds it waits for the server to send something, and
-    retries how often it asks a busy server again."""
+    retries how often it asks a busy server again, or sends a change again whose connection has broken."""
 
     def __init__(self, base: str, key: Optional[str] = None, timeout: float = 60, retries: int = 5):
         self.base = base.rstrip("/")
@@ -308,19 +312,41 @@ class Client:
         if params:
             texts = {k: str(v).lower() if isinstance(v, bool) else v for k, v in params.items()}
             url += "?" + urllib.parse.urlencode(texts)
+        headers = {**self._headers, **(headers or {})}
+        change = method in ("PUT", "PATCH", "DELETE") or method == "POST" and _CHANGES.search(path) is not None
+        if change:
+            headers["Idempotency-Key"] = uuid.uuid4().hex
         for left in range(self.retries, -1, -1):
-            request = urllib.request.Request(url, data, {**self._headers, **(headers or {})}, method=method)
+            request = urllib.request.Request(url, data, headers, method=method)
             try:
                 return urllib.request.urlopen(request, timeout=self.timeout)
             except urllib.error.HTTPError as error:
                 with error:
                     problem = _problem(error)
                     after = error.headers.get("Retry-After", "1")
-                if error.code != 429 or left == 0:
+                again = error.code == 429 or change and problem.type in _UNDER_WAY
+                if not again or left == 0:
                     raise problem from None
+            except (http.client.HTTPException, ConnectionError):
+                if not change or left == 0:
+                    raise
+                after = "1"
+            except urllib.error.URLError as error:
+                # A refused connection has sent nothing, and another try would most likely be refused, too.
+                broken = isinstance(error.reason, ConnectionError) and not isinstance(error.reason, ConnectionRefusedError)
+                if not broken or not change or left == 0:
+                    raise
+                after = "1"
             seconds = int(after) if after.isdigit() else 1
             time.sleep(seconds * (1 + random.random() / 2))
         raise AssertionError("unreachable")
+
+
+# Paths by which a POST changes an index.
+_CHANGES = re.compile(r"/(documents(/delete|/update)?|compact)$")
+
+# Problems of a change that was sent before and is not done yet.
+_UNDER_WAY = ("urn:riffle:problem:under-way", "urn:riffle:problem:pending")
 
 
 def _in(index: str, *parts: str) -> str:

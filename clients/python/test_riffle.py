@@ -8,6 +8,7 @@ import os
 import tarfile
 import threading
 import unittest
+import urllib.error
 
 import riffle
 
@@ -167,6 +168,53 @@ class TestBusy(unittest.TestCase):
             c.count("books")
         self.assertEqual(raised.exception.status, 429)
         self.assertEqual(len(bodies), 5)
+
+
+class TestOnce(unittest.TestCase):
+    def test_key(self):
+        """A change whose connection breaks is sent again with its key; another change has another key, a search none."""
+        keys = []
+
+        class Breaks(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                keys.append(self.headers.get("Idempotency-Key"))
+                if len(keys) == 1:
+                    self.close_connection = True
+                    return
+                under_way = len(keys) == 2
+                text = b'{"type": "urn:riffle:problem:under-way", "status": 409}' if under_way else b'{"changes": 1, "hits": []}'
+                self.send_response(409 if under_way else 200)
+                self.send_header("Retry-After", "0")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Breaks)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        c = riffle.Client(f"http://127.0.0.1:{server.server_port}", retries=2)
+        c.put("books", "moby", {"title": "Moby Dick"})
+        self.assertEqual(len(keys), 3)
+        self.assertEqual(len(set(keys)), 1)
+        self.assertTrue(keys[0])
+        c.delete_by_query("books", text="whale")
+        c.search("books", text="whale")
+        self.assertEqual(len(keys), 5)
+        self.assertNotIn(keys[3], (None, keys[0]))
+        self.assertIsNone(keys[4])
+
+    def test_refused(self):
+        """A search whose connection breaks, and a change that nobody takes, fail at once."""
+        server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+        port = server.server_port
+        server.server_close()
+        with self.assertRaises(urllib.error.URLError):
+            riffle.Client(f"http://127.0.0.1:{port}", retries=1000).put("books", "moby", {})
 
 
 if __name__ == "__main__":
