@@ -56,6 +56,21 @@ func testOnGPU(t *testing.T, layout GPULayout) {
 			}
 			ran[onGPU[i].Executor]++
 		}
+		o := &SearchOptions{Processor: ProcessorGPU, Profile: &ProfileOptions{}}
+		profiled, err := ix.SearchBatch(t.Context(), queries, o)
+		ix.must(err)
+		for i, res := range profiled {
+			if !reflect.DeepEqual(res.Hits, onCPU[i].Hits) {
+				t.Errorf("query %d: with a profile %d hits by %s, other than the %d of the CPU", i, len(res.Hits), res.Executor, len(onCPU[i].Hits))
+			}
+			p := res.Profile
+			if got := p.Blocks.Decoding + p.DeviceBlocks; got != res.Work.BlocksDecoded || !strings.Contains(p.Choice.Why, "SearchOptions.Processor") {
+				t.Errorf("query %d: the profile has %d decoded blocks, the work %d; %+v", i, got, res.Work.BlocksDecoded, p.Choice)
+			}
+			if on := strings.HasPrefix(res.Executor, "gpu"); on && p.Times.GPU == 0 || strings.Contains(res.Executor, "cpu") && p.Times.CPU == 0 || on != (p.Passes[0].Algorithm == "gpu/maxscore") {
+				t.Errorf("query %d ran on %s: times %+v, passes %+v", i, res.Executor, p.Times, p.Passes)
+			}
+		}
 		return ran
 	}
 	caches := func(empty bool) (all listcache.Stats) {
