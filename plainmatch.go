@@ -9,8 +9,11 @@ import (
 // Most queries of programs are a Match of one field, of text without escapes. Their JSON is read and written here
 // without reflection; all others take the way of UnmarshalQuery and json.Marshal.
 
-// appendQueryJSON appends what json.Marshal makes of a query.
-func appendQueryJSON(b []byte, q json.Marshaler) ([]byte, error) {
+// A queryForm implements search.QueryForm.
+type queryForm struct{}
+
+// AppendQuery appends what json.Marshal makes of a query.
+func (queryForm) AppendQuery(b []byte, q json.Marshaler) ([]byte, error) {
 	if m, ok := q.(Match); ok {
 		if b, ok := appendPlainMatch(b, &m); ok {
 			return b, nil

@@ -25,7 +25,7 @@ func TestPlainMatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := appendQueryJSON([]byte("-"), q); err != nil || string(got) != "-"+string(want) {
+			if got, err := (queryForm{}).AppendQuery([]byte("-"), q); err != nil || string(got) != "-"+string(want) {
 				t.Errorf("%#v is %s, want %s: %v", q, got[1:], want, err)
 			}
 			if got, ok := appendPlainMatch(nil, &q); ok {

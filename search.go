@@ -443,7 +443,7 @@ func (v scope) plan(ctx context.Context, q Query, s *search.Settings) (*search.R
 	if q == nil {
 		return nil, plan.Errorf("Query", "is nil")
 	}
-	s.Query, s.QueryForm, s.DependsOnK = q, appendQueryJSON, q.dependsOnK()
+	s.Query, s.QueryForm, s.DependsOnK = q, queryForm{}, q.dependsOnK()
 	x := v.e.searcher.Begin(v.View, s)
 	if err := planRun(ctx, x, q); err != nil {
 		x.End()

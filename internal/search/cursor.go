@@ -28,10 +28,16 @@ type Cursor struct {
 	hit            uint32 // number of the hit in page.places, of a sorted search
 }
 
+// A QueryForm appends what json.Marshal makes of a query. It is not a function, because the pages that have it must
+// be comparable by reflect.DeepEqual, as hits are.
+type QueryForm interface {
+	AppendQuery(b []byte, q json.Marshaler) ([]byte, error)
+}
+
 // A Page is what the cursors of one answer share.
 type Page struct {
-	query json.Marshaler                                   // nil when key is set
-	form  func(b []byte, q json.Marshaler) ([]byte, error) // Settings.QueryForm
+	query json.Marshaler // nil when key is set
+	form  QueryForm      // Settings.QueryForm
 	sim   blockmax.BM25
 	alpha float64
 	k     int      // 0 when the answer does not depend on it
@@ -326,7 +332,7 @@ func (p *Page) makeKey() (cursorKey, error) {
 // appendQuery appends the JSON of the query.
 func (p *Page) appendQuery(b []byte) ([]byte, error) {
 	if p.form != nil {
-		return p.form(b, p.query)
+		return p.form.AppendQuery(b, p.query)
 	}
 	form, err := json.Marshal(p.query)
 	return append(b, form...), err

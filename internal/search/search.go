@@ -94,7 +94,7 @@ type Settings struct {
 	// Query, DependsOnK and Names identify the query for cursors: its JSON form, whether its answer
 	// depends on K, and the names of the indexes if there are several.
 	Query      json.Marshaler
-	QueryForm  func(b []byte, q json.Marshaler) ([]byte, error) // appends what json.Marshal makes of Query; nil for that
+	QueryForm  QueryForm // of Query; nil for json.Marshal
 	DependsOnK bool
 	Names      []string
 
