@@ -220,6 +220,30 @@ func makeScripts(ctx context.Context, dir string) error {
 	return errors.Join(e.Apply(ctx, &b), e.Flush(ctx), e.Close())
 }
 
+// serveScripts serves an index of its own, until close is called.
+func serveScripts(t *testing.T) (url string, close func()) {
+	t.Helper()
+	if chromium == nil {
+		t.Skip(noChromium)
+	}
+	dir := t.TempDir()
+	if err := makeScripts(t.Context(), filepath.Join(dir, "scripts")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(&server.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	close = sync.OnceFunc(func() {
+		h.CloseClientConnections()
+		h.Close()
+		s.Close(context.Background())
+	})
+	t.Cleanup(close)
+	return h.URL, close
+}
+
 // serveNothing returns the address of a server without an index.
 func serveNothing(t *testing.T) string {
 	t.Helper()

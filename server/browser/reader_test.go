@@ -159,3 +159,19 @@ func TestNoIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestServerGone: when the server does not answer any more, the page says so, and keeps what it shows.
+func TestServerGone(t *testing.T) {
+	t.Parallel()
+	url, close := serveScripts(t)
+	b := newTab(t, url)
+	b.open("/")
+	b.search("born")
+	close()
+	b.search("free")
+	b.has("#fault", "The server does not answer.")
+	if b.count(".hits > li") == 0 {
+		t.Error("the hits have gone, too")
+	}
+	b.taken() // the browser reports refused connections
+}

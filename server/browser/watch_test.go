@@ -72,6 +72,9 @@ func TestWatchQuantile(t *testing.T) {
   const now = of({ "0.001": 10, "0.01": 120, "+Inf": NUMBER });
   return ["0.5", "0.99", "1"].map((q) => String(Math.round(1000 * valueOf("quantile riffle_search_seconds " + q, now, before, 1)) / 1000));
 })()`
+	if rate := eval[float64](b, `valueOf("rate a", new Map([["a", 5]]), new Map([["a", 700]]), 1)`); rate != 5 {
+		t.Errorf("after a restart the rate is %g a second", rate)
+	}
 	// A hundred searches took between 1 and 10 ms; or those, and as many more than 10 ms.
 	for number, want := range map[string]string{"120": "[5.5 9.91 10]", "220": "[10 10 10]", "20": "[NaN NaN NaN]"} {
 		expression := buckets

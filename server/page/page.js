@@ -234,7 +234,10 @@ function figuresOf(text) {
 // valueOf computes a chart's value from the figures now and some time before.
 function valueOf(of, now, before, seconds) {
   const [how, a, b] = of.split(" ");
-  const change = (name) => (now.get(name) ?? 0) - (before.get(name) ?? 0);
+  const change = (name) => {
+    const [to, from] = [now.get(name) ?? 0, before.get(name) ?? 0];
+    return to < from ? to : to - from; // a server that was started again counts from 0
+  };
   if (how === "rate") return change(a) / seconds;
   if (how === "quantile") return quantile(Number(b), a + "_bucket ", now, change);
   const all = change(a) + change(b);
