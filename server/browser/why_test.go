@@ -72,6 +72,7 @@ func TestWhyPage(t *testing.T) {
 // TestPlan: the plan of a search is a page that the results lead to, and is below the explanation of a hit. Its rows have
 // the width of the page, a color for each state, and the numbers of the table.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	b.open("/?index=books&q=time+letter+of")
 	b.click(`#status a`)
