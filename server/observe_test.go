@@ -106,9 +106,10 @@ func TestSpans(t *testing.T) {
 		request string
 		spans   []string // in the order of their ends
 	}{
-		{"GET /v1/indexes/books/search?q=whale", []string{"parse", "search", "GET /v1/indexes/{index}/search"}},
-		{"POST /v1/indexes/books/search\n{\"query\": {\"all\": {}}}", []string{"search", "POST /v1/indexes/{index}/search"}},
-		{"GET /?q=whale", []string{"parse", "search", "GET /{$}"}},
+		{"GET /v1/indexes/books/search?q=whale", []string{"parse", "analyse", "plan", "execute", "fetch", "search", "GET /v1/indexes/{index}/search"}},
+		{"POST /v1/indexes/books/search\n{\"query\": {\"all\": {}}}", []string{"analyse", "plan", "execute", "fetch", "search", "POST /v1/indexes/{index}/search"}},
+		{"POST /v1/indexes/books/search\n{\"query\": {\"all\": {}}, \"profile\": {}}", []string{"analyse", "plan", "execute", "fetch", "search", "POST /v1/indexes/{index}/search"}},
+		{"GET /?q=whale", []string{"parse", "analyse", "plan", "execute", "fetch", "search", "GET /{$}"}},
 		{"PUT /v1/indexes/books/documents/1\n{\"title\": \"Omoo\"}", []string{"apply", "PUT /v1/indexes/{index}/documents/{id}"}},
 		{"POST /v1/indexes/books/documents\nContent-Type: application/x-ndjson\n{\"put\": \"2\", \"fields\": {}}", []string{"apply", "POST /v1/indexes/{index}/documents"}},
 		{"POST /v1/indexes/books/compact", []string{"seal", "POST /v1/indexes/{index}/compact"}},
@@ -119,10 +120,22 @@ func TestSpans(t *testing.T) {
 		if res.StatusCode >= 300 {
 			t.Fatal(printAnswer(t, res))
 		}
+		if body := printAnswer(t, res); strings.Contains(body, `"profile"`) != strings.Contains(test.request, "profile") {
+			t.Errorf("%s: a profile that was not asked for, or none that was: %s", test.request, body)
+		}
 		names, spans := log.take()
 		if !slices.Equal(names, test.spans) {
 			t.Errorf("%s: spans %q, want %q", test.request, names, test.spans)
 			continue
+		}
+		at := time.Time{}
+		for _, name := range []string{"analyse", "plan", "execute", "fetch", "aggregate"} {
+			if phase := spans[name]; phase != nil {
+				if phase.parent.SpanID() != spans["search"].of.SpanID() || !phase.start.Before(phase.stop) || !at.IsZero() && !phase.start.Equal(at) {
+					t.Errorf("%s: %s from %v to %v, after a phase that ends at %v", test.request, name, phase.start, phase.stop, at)
+				}
+				at = phase.stop
+			}
 		}
 		last := spans[names[len(names)-1]]
 		if last.parent.TraceID().String() != clientTrace || last.of.TraceID() != last.parent.TraceID() || last.attrs["riffle.request"].AsString() != res.Header.Get("Riffle-Request") ||

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/client"
@@ -21,14 +22,25 @@ func (a *answer) parse(ctx context.Context, ix *index, req *client.SearchRequest
 	return ix.query(req.Query, req.Text)
 }
 
-// run searches: within a span, and with a record if it takes long.
+// run searches: within a span, with a span for each phase, and with a record if it takes long.
 func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions) (res *riffle.Result, err error) {
 	s := a.server
 	start := time.Now()
 	inner, span, done := s.span(ctx, "search", ix)
 	defer func() { done(err) }()
-	res, err = ix.engine.Search(inner, q, o)
+	asked := o
+	if span.IsRecording() && o.Profile == nil { // it has the times of the phases
+		profiled := *o
+		profiled.Profile = &riffle.ProfileOptions{Lists: 1, Runs: 1}
+		asked = &profiled
+	}
+	res, err = ix.engine.Search(inner, q, asked)
 	if res != nil && span.IsRecording() {
+		s.phaseSpans(inner, start, &res.Profile.Times)
+		span.SetAttributes(attribute.String("riffle.why", res.Profile.Choice.Why))
+		if o.Profile == nil {
+			res.Profile = nil
+		}
 		span.SetAttributes(attribute.String("riffle.executor", res.Executor), attribute.Int("riffle.total", res.Total), attribute.Int("riffle.hits", len(res.Hits)),
 			attribute.Int64("riffle.blocks_decoded", res.Work.BlocksDecoded), attribute.Int64("riffle.blocks_skipped", res.Work.BlocksSkipped),
 			attribute.Int64("riffle.documents_scored", res.Work.DocsScored))
@@ -37,6 +49,30 @@ func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *riffle.S
 		a.slow(ctx, ix, q, o, res, err, took)
 	}
 	return res, err
+}
+
+// phaseSpans makes spans of the phases of a search that began at start.
+func (s *Server) phaseSpans(ctx context.Context, start time.Time, t *riffle.ProfileTimes) {
+	for _, phase := range []struct {
+		name  string
+		took  time.Duration
+		attrs []attribute.KeyValue
+	}{
+		{"analyse", t.Analyse, nil},
+		{"plan", t.Plan, nil},
+		{"execute", t.Execute, []attribute.KeyValue{
+			attribute.Int64("riffle.wait_ns", int64(t.Wait)), attribute.Int64("riffle.cpu_ns", int64(t.CPU)), attribute.Int64("riffle.gpu_ns", int64(t.GPU)),
+		}},
+		{"fetch", t.Fetch, nil},
+		{"aggregate", t.Aggregate, nil},
+	} {
+		if phase.took == 0 {
+			continue
+		}
+		_, span := s.tracer.Start(ctx, phase.name, trace.WithTimestamp(start), trace.WithAttributes(phase.attrs...))
+		start = start.Add(phase.took)
+		span.End(trace.WithTimestamp(start))
+	}
 }
 
 const (
