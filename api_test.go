@@ -589,6 +589,9 @@ func TestStats(t *testing.T) {
 		t.Helper()
 		st, err := ix.Stats()
 		ix.must(err)
+		if fields, err := ix.Fields(); err != nil || !slices.Equal(fields, st.Fields) {
+			t.Errorf("Fields: %+v, %v, want %+v", fields, err, st.Fields)
+		}
 		return st
 	}
 	if st := stats(); st.Docs != 0 || len(st.Segments) != 0 || len(st.Fields) != 0 || st.LogRecords != 0 {

@@ -160,6 +160,19 @@ func (e *Engine) Stats() (*Stats, error) {
 	return st, nil
 }
 
+// Fields returns current figures about all fields, by name: Stats.Fields, at a fraction of its cost.
+func (e *Engine) Fields() ([]FieldStats, error) {
+	of, err := e.index.Fields()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]FieldStats, len(of))
+	for i := range of {
+		list[i] = FieldStats(of[i])
+	}
+	return list, nil
+}
+
 func residentStats(r *live.Resident) ResidentStats {
 	return ResidentStats{
 		Heads: r.Heads, Code: r.Code, Rows: r.Rows, Positions: r.Positions, Ranges: r.Ranges, Bitmaps: r.Bitmaps, Columns: r.Columns, Values: r.Values, Filters: r.Filters,

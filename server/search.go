@@ -171,12 +171,12 @@ func (ix *index) parse(text *client.Text) (q riffle.Query, notes []client.Note, 
 
 // textFields returns the fields of texts that documents have and that can be searched, by name.
 func (ix *index) textFields() ([]string, error) {
-	st, err := ix.engine.Stats()
+	list, err := ix.engine.Fields()
 	if err != nil {
 		return nil, err
 	}
 	var fields []string
-	for _, f := range st.Fields {
+	for _, f := range list {
 		if f.Norms { // of texts alone
 			fields = append(fields, f.Name)
 		}

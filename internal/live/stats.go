@@ -77,7 +77,6 @@ func (ix *Index) Stats() (*Stats, error) {
 	st.Filters = ix.lists.FilterCounts()
 	st.Stored = ix.stored.counts()
 	st.Resident = Resident{Resident: ix.lists.Resident(), Stored: st.Stored.Bytes}
-	fields := map[string]*FieldStats{}
 	for i := range v.segs {
 		s := &v.segs[i]
 		line := SegmentStats{Number: s.home.number, Sealed: s.home.disk != nil, Docs: s.reader.Docs(), Deleted: s.deleted.count(), Bytes: s.home.bytes, Order: s.reader.Order()}
@@ -90,14 +89,8 @@ func (ix *Index) Stats() (*Stats, error) {
 		}
 		st.Deleted += line.Deleted
 		st.Segments = append(st.Segments, line)
-		for _, f := range s.reader.Fields() {
-			addField(fields, f)
-		}
 	}
-	for _, f := range fields {
-		st.Fields = append(st.Fields, *f)
-	}
-	slices.SortFunc(st.Fields, func(a, b FieldStats) int { return strings.Compare(a.Name, b.Name) })
+	st.Fields = v.fields()
 	ix.mu.Lock()
 	st.LogRecords = ix.seq - ix.sealedSeq
 	st.Written = ix.written
@@ -107,6 +100,30 @@ func (ix *Index) Stats() (*Stats, error) {
 	st.Resident.Blocks = st.Store.CacheBytes
 	st.Resident.Trigrams = ix.trigrams.Used()
 	return st, err
+}
+
+// Fields returns current figures about all fields, by name: those of Stats, at a fraction of its cost.
+func (ix *Index) Fields() ([]FieldStats, error) {
+	v, err := ix.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Release()
+	return v.fields(), nil
+}
+
+func (v *View) fields() (list []FieldStats) {
+	fields := map[string]*FieldStats{}
+	for i := range v.segs {
+		for _, f := range v.segs[i].reader.Fields() {
+			addField(fields, f)
+		}
+	}
+	for _, f := range fields {
+		list = append(list, *f)
+	}
+	slices.SortFunc(list, func(a, b FieldStats) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // Sizes reads all sealed segments and adds up their parts. It takes about as long
