@@ -25,7 +25,7 @@ var (
 	dir     = flag.String("db", "", "`directory` of the indexes, which are kept; a temporary one by default")
 	corpus  = flag.String("corpus", "", "`file` of JSON lines to index, if there is no index yet")
 	topics  = flag.String("queries", "", "`file` of queries: a number, a tab and the text")
-	servers = flag.String("servers", "nethttp,riffle", "which servers to measure: nethttp, riffle, bleve, tantivy")
+	servers = flag.String("servers", "riffle,nethttp", "which servers to measure: nethttp, riffle, bleve, tantivy")
 	tantivy = flag.String("tantivy", "tantivy", "`program` of tantivy-cli")
 	cores   = flag.Int("cores", 1, "cores of the server, and of the engine alone")
 	clients = flag.Int("clients", 64, "connections")
@@ -40,6 +40,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("serve: ")
 	flag.Parse()
+	makePeers()
 	run := compare
 	if *role != "" {
 		run = roles[*role]
@@ -133,7 +134,10 @@ func (p *peer) measure(name string, queries []string, alone *engineTimes) error 
 		return err
 	}
 	defer s.stop()
-	l := &loader{addr: s.addr}
+	l := &loader{addr: s.addr, clients: *clients}
+	if p.clients > 0 {
+		l.clients = min(l.clients, p.clients)
+	}
 	if err := l.prepare(p, queries); err != nil {
 		return err
 	}
@@ -149,15 +153,21 @@ func (p *peer) measure(name string, queries []string, alone *engineTimes) error 
 		return err
 	}
 	before, after = after, after-before // after is what all clients at once have taken
-	steady, err := l.run(*length, *load*most.perSecond())
+	rate, at := *load*most.perSecond(), fmt.Sprintf("at random at %.0f %%", 100**load)
+	if p.hits == nil && alone.served > 0 {
+		rate, at = alone.served, "at random as often as riffle"
+	} else if name == "riffle" {
+		alone.served = most.perSecond()
+	}
+	steady, err := l.run(*length, rate)
 	if err != nil {
 		return err
 	}
 	print := func(what string, m *measured, cpu time.Duration) {
 		fmt.Printf("| %s | %.0f | %.2f | %.0f | %s |\n", what, m.perSecond(), m.perSecond()/alone.perSecond, micro(cpu)/float64(len(m.latencies)), m)
 	}
-	print(fmt.Sprintf("%s, %d clients", p.title, *clients), most, after)
-	print(fmt.Sprintf("%s, at random at %.0f %%", p.title, 100**load), steady, s.cpu()-before)
+	print(fmt.Sprintf("%s, %d clients", p.title, l.clients), most, after)
+	print(fmt.Sprintf("%s, %s", p.title, at), steady, s.cpu()-before)
 	if name == "riffle" && *cores == 1 {
 		extra := max(0, after/time.Duration(len(most.latencies))-alone.cpu)
 		print("the same times in an ideal queue", idealQueue(alone.times, extra, *load), 0)

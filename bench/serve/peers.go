@@ -17,18 +17,21 @@ type peer struct {
 	title   string
 	build   func(dir string) error                // makes its index; nil if it needs none of its own
 	start   func(name string) (*process, error)   // the process has its address
+	clients int                                   // most that it serves at a time; 0 for any number
 	request func(text string) (head, body string) // method and path, and the body of a POST
 	hits    func(answer []byte) (int, error)      // counts the hits of an answer; nil if it has none
 }
 
 var peers map[string]*peer
 
-func init() { // not an initial value, because the functions refer to it
+// makePeers makes the peers, once the flags are known. A thread of tantivy-cli, of which it has 8 for each core, serves a
+// connection until that is closed.
+func makePeers() {
 	peers = map[string]*peer{
 		"nethttp": {title: "net/http that answers nothing", start: startRole, request: riffleRequest},
 		"riffle":  {title: "riffle", build: buildRiffle, start: startRole, request: riffleRequest, hits: countMember("hits")},
 		"bleve":   {title: "bleve", build: buildBleve, start: startRole, request: bleveRequest, hits: countMember("hits")},
-		"tantivy": {title: "tantivy-cli", build: buildTantivy, start: startTantivy, request: tantivyRequest, hits: countMember("hits")},
+		"tantivy": {title: "tantivy-cli", clients: 8 * *cores, build: buildTantivy, start: startTantivy, request: tantivyRequest, hits: countMember("hits")},
 	}
 }
 

@@ -78,7 +78,7 @@ func measureAlone() (*engineTimes, error) {
 	}
 	var t reportedTimes
 	err = json.NewDecoder(p.out).Decode(&t)
-	return &engineTimes{t.PerSecond, t.CPU, t.Times}, errors.Join(err, p.cmd.Wait())
+	return &engineTimes{perSecond: t.PerSecond, cpu: t.CPU, times: t.Times}, errors.Join(err, p.cmd.Wait())
 }
 
 // cpu returns the CPU time that the process has taken.

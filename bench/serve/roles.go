@@ -24,6 +24,7 @@ var roles = map[string]func() error{"engine": engineAlone, "riffle": serveRiffle
 // engineTimes is what the engine alone takes.
 type engineTimes struct {
 	perSecond float64
+	served    float64         // queries a second of riffle's server, once it has been measured
 	cpu       time.Duration   // a query
 	times     []time.Duration // of the queries, one after the other
 }

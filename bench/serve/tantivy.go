@@ -55,7 +55,7 @@ func startTantivy(string) (*process, error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	p, err := onCores(*tantivy, "serve", "-i", indexDir("tantivy"), "-p", fmt.Sprint(port), "-h", "127.0.0.1")
+	p, err := onCores(*tantivy, "serve", "-i", indexDir("tantivy"), "-p", fmt.Sprint(port), "--host", "127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
