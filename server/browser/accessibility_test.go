@@ -11,45 +11,38 @@ import (
 	"testing"
 )
 
-// TestAccessibility applies all rules to all views, dark and light, wide and narrow.
-func TestAccessibility(t *testing.T) {
+// TestViews looks at all views, which takes less time than to open them: at their width, by all rules of accessibility,
+// dark and light, wide and narrow, and by the key Tab, which leads to every control.
+func TestViews(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, openLibrary(t))
 	for _, v := range views {
 		b.size(1280, 800)
+		b.scheme("light")
 		v.show(b)
-		for _, width := range []int64{1280, 390} {
-			b.size(width, 800)
-			said := map[fault]bool{}
-			for _, scheme := range []string{"light", "dark"} {
-				b.scheme(scheme)
-				for _, f := range faultsOf(b) {
-					if !said[f] {
-						t.Errorf("%s, %s, %d wide: %s", v.name, scheme, width, f)
-					}
-					said[f] = true
+		said := map[fault]bool{}
+		say := func(width int64, scheme string, all []fault) {
+			for _, f := range all {
+				if !said[f] {
+					t.Errorf("%s, %s, %d wide: %s", v.name, scheme, width, f)
 				}
+				said[f] = true
 			}
 		}
-	}
-}
-
-// TestTabOrder: the key Tab leads to every control of every view, and the focus is always seen.
-func TestTabOrder(t *testing.T) {
-	t.Parallel()
-	b := newTab(t, openLibrary(t))
-	b.size(1280, 800)
-	for _, v := range views {
-		for _, scheme := range []string{"light", "dark"} {
-			if scheme == "dark" && v.name != "search" && v.name != "inside" {
-				continue // the same styles
+		// 320 pixels are what is left of 1280 to somebody who zooms to 400 %.
+		for _, width := range []int64{800, 320, 390, 1280} {
+			b.size(width, 800)
+			for _, e := range eval[[]string](b, sticksOut) {
+				t.Errorf("%s at %d: %s", v.name, width, e)
 			}
-			b.scheme(scheme)
-			v.show(b)
-			for _, f := range keyFaults(b) {
-				t.Errorf("%s, %s: %s", v.name, scheme, f)
+			if width == 390 || width == 1280 {
+				say(width, "light", faultsOf(b))
+				b.scheme("dark")
+				say(width, "dark", faultsOf(b))
+				b.scheme("light")
 			}
 		}
+		say(1280, "light", keyFaults(b))
 	}
 }
 

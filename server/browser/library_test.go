@@ -165,8 +165,15 @@ func eachPassageOfGo(f func(id string, p *passage) error) error {
 		return err
 	}
 	root := filepath.Join(strings.TrimSpace(string(out)), "src")
-	left := passages
+	type part struct {
+		file string
+		text string
+	}
+	var parts []part
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "cmd" || d.Name() == "vendor" || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -175,25 +182,22 @@ func eachPassageOfGo(f func(id string, p *passage) error) error {
 			return err
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
-		part := ""
+		var b strings.Builder
 		for paragraph := range strings.SplitSeq(string(text), "\n\n") {
-			if part += paragraph + "\n"; len(part) < 1000 {
-				continue
-			}
-			p := &passage{Title: name, Author: filepath.ToSlash(filepath.Dir(name)), Text: part[:min(len(part), 4000)]}
-			p.Text = strings.ToValidUTF8(p.Text, "")
-			if err := f(fmt.Sprintf("%s#%d", name, left), p); err != nil {
-				return err
-			}
-			part = ""
-			if left--; left == 0 {
-				return fs.SkipAll
+			if b.WriteString(paragraph + "\n"); b.Len() >= 1000 {
+				parts = append(parts, part{name, strings.ToValidUTF8(b.String()[:min(b.Len(), 4000)], "")})
+				b.Reset()
 			}
 		}
 		return nil
 	})
-	if err == nil && left > 0 {
-		err = fmt.Errorf("%s has too little text; set RIFFLE_CORPORA", root)
+	if err == nil && len(parts) < passages {
+		err = fmt.Errorf("%s has %d passages, of %d; set RIFFLE_CORPORA", root, len(parts), passages)
+	}
+	for i := 0; i < passages && err == nil; i++ {
+		p := parts[i*len(parts)/passages] // of all packages
+		title := strings.NewReplacer("/", " ", "_", " ", ".go", "").Replace(p.file)
+		err = f(fmt.Sprintf("%s#%d", p.file, i), &passage{Title: title, Author: filepath.ToSlash(filepath.Dir(p.file)), Text: p.text})
 	}
 	return err
 }

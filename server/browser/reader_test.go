@@ -31,7 +31,8 @@ func TestAnnounced(t *testing.T) {
 	b.search("letter")
 	kept()
 	last(" of ")
-	b.search("letter (")
+	b.keys(" (")
+	b.settled()
 	kept()
 	last("the hits of the query before")
 	if heard := eval[[]string](b, "heard.slice(-2)"); !strings.Contains(heard[0], "the group has no end") {

@@ -1,5 +1,7 @@
 package browser
 
+import "strings"
+
 // A view is a state of the page that tests look at.
 type view struct {
 	name, path string
@@ -11,6 +13,8 @@ var views = []view{
 	{"search", "/?index=books&q=time", nil},
 	{"search-all", "/?index=books", nil},
 	{"search-none", "/?index=books&q=zzyzx", nil},
+	{"search-none-long", "/?index=books&q=" + strings.Repeat("zzyzx", 40), nil},
+	{"search-fault-long", "/?index=books&q=(" + strings.Repeat("letter", 40), nil},
 	{"search-fault", "/?index=books&q=title:(letter", nil},
 	{"search-facet", "/?index=books&q=letter&f.speech=yes", nil},
 	{"search-scripts", "/?index=scripts", nil},
@@ -32,10 +36,13 @@ var views = []view{
 		b.wait(`location.pathname === "/why" && document.querySelector(".tree")`)
 	}},
 	{"why-plan", "/why?index=books&q=time+letter+of", func(b *tab) { b.click("summary") }},
+	{"why-plan-long", "/why?index=scripts&q=ein+Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", nil},
 	{"inside", "/inside?index=books", nil},
 	{"inside-terms", "/inside?index=books&field=text&prefix=le#terms", nil},
 	{"inside-list", "/inside?index=books&field=text&term=letter#list", nil},
 	{"inside-document", "/inside?index=scripts&id=rights-ar#document", nil},
+	{"inside-document-long", "/inside?index=scripts&id=Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft#document", nil},
+	{"inside-list-long", "/inside?index=scripts&field=text&term=donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft#list", nil},
 	{"inside-missing", "/inside?index=books&id=nobody#document", nil},
 	{"fault", "/inside?index=books&field=gone", func(b *tab) { b.taken() }},
 	{"watch", "/watch?index=books", func(b *tab) {
