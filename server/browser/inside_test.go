@@ -99,3 +99,18 @@ func TestFaultPages(t *testing.T) {
 		b.taken() // the browser reports answers that are errors
 	}
 }
+
+// TestTitles: the views have titles of their own, which tell tabs and the browser's history apart.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, openLibrary(t))
+	for path, want := range map[string]string{
+		"/?index=books": "Search – books – riffle", "/inside?index=books": "Inside – books – riffle", "/watch?index=scripts": "Watch – scripts – riffle",
+		"/why?index=books&q=time": "Why – books – riffle",
+	} {
+		b.open(path)
+		if got := eval[string](b, "document.title"); got != want {
+			t.Errorf("%s has the title %q, want %q", path, got, want)
+		}
+	}
+}
