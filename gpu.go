@@ -263,7 +263,7 @@ func (e *Engine) startAccelerator() error {
 	for _, f := range st.Fields {
 		postings += f.Postings
 	}
-	e.accelerator.Start(postings)
+	e.accelerator.Start(postings, st.Docs)
 	return nil
 }
 

@@ -53,8 +53,9 @@ type Options struct {
 	// Policy chooses the lists that stay, too: VFB and Qtf by visits, QtfDf by visits for the length.
 	Stream bool
 
-	// WindowBytes is the memory for what windows copy and make flat. The default is 1,650 MiB, at
-	// most a quarter of the device's memory.
+	// WindowBytes is the memory for what windows copy and make flat. The default is what is best for
+	// the size of the index (DivideStream), at most 1,650 MiB. Until that is known it is at most a
+	// quarter of the device's memory.
 	WindowBytes int64
 
 	// HostBytes is how much main memory Stream may pin for lists. Memory is pinned as lists are
@@ -86,17 +87,18 @@ const MaxMemory = rowBytes << 32
 
 // An Executor answers batches of plans on one device. It is safe for concurrent use.
 type Executor struct {
-	dev     *device.Device
-	options Options
-	shape   Shape
-	memory  device.Memory
-	cache   *listcache.Cache
-	known   knownLists
-	columns columns
-	tables  tables
-	flats   flats
-	windows windows
-	kernels map[string]*kernel
+	dev          *device.Device
+	options      Options
+	shape        Shape
+	memory       device.Memory
+	cache        *listcache.Cache
+	known        knownLists
+	columns      columns
+	tables       tables
+	flats        flats
+	windows      windows
+	windowsGiven bool // Options.WindowBytes was set
+	kernels      map[string]*kernel
 
 	in, compute, out device.Stream
 
@@ -243,6 +245,12 @@ const minBatchBytes = 4 << 20
 // Cache is the cache of lists. Callers read its statistics and drop lists that no query will use
 // again.
 func (x *Executor) Cache() *listcache.Cache { return x.cache }
+
+// Drop forgets the lists whose keys gone reports, as no query will use them again.
+func (x *Executor) Drop(gone func(key uint64) bool) {
+	x.cache.Drop(gone)
+	x.known.forgetKeyless()
+}
 
 // Room is about how many postings can stay on the device: as flat postings, of some 4.5 bytes, and in
 // the blocks of the list cache or, with Stream, in records, at some 1.4 bytes a posting with their

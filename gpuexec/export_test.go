@@ -64,3 +64,14 @@ func (x *Executor) CountUnits() (n uint32) {
 	}
 	return n
 }
+
+// WindowBytes is the memory of windows, and StayBytes that of lists that stay, with Options.Stream.
+func (x *Executor) WindowBytes() int64 { return x.windows.bytes }
+func (x *Executor) StayBytes() int64   { return int64(x.windows.residents.rows) * rowBytes }
+
+// FlatBytes is the memory that flat lists have taken, dropped ones included.
+func (x *Executor) FlatBytes() int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return int64(x.flats.used) * rowBytes
+}

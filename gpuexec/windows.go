@@ -80,7 +80,7 @@ const windowBytes = 1650 << 20
 func (x *Executor) divideWindows() {
 	o := &x.options
 	o.FlatBytes, o.NoFlat, o.NoCache = 0, true, true
-	if o.WindowBytes == 0 {
+	if x.windowsGiven = o.WindowBytes != 0; !x.windowsGiven {
 		o.WindowBytes = min(windowBytes, x.memory.Bytes/4)
 	}
 	if o.HostBytes == 0 {

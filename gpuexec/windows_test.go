@@ -89,6 +89,31 @@ func TestWindowsLarge(t *testing.T) {
 	}
 }
 
+// TestWindowsDivided divides the memory for indexes of several sizes, and answers queries.
+func TestWindowsDivided(t *testing.T) {
+	c := newCollection(20_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
+	last := int64(0)
+	for _, postings := range []uint64{1000, 400_000, 4_000_000} {
+		x := openSized(t, 0, columnBytes+16<<20, gpuexec.Options{Stream: true, Shape: gpuexec.Shape{TileShift: 10, WindowTiles: 16, Multiprocessors: 2}})
+		before := x.WindowBytes() + x.StayBytes()
+		x.DivideStream(postings, 20_000)
+		if after := x.WindowBytes() + x.StayBytes(); after != before {
+			t.Errorf("%d postings: windows and lists have %d bytes, want %d", postings, after, before)
+		}
+		if stay := x.StayBytes(); stay < last {
+			t.Errorf("%d postings: %d bytes for lists, less than for a smaller index", postings, stay)
+		} else {
+			last = stay
+		}
+		runWorkers(t, x, c, 2)
+	}
+	given := openStream(t, 1<<20, gpuexec.Options{}, small)
+	before := given.WindowBytes()
+	if given.DivideStream(1<<30, 1<<24); given.WindowBytes() != before {
+		t.Errorf("windows have %d bytes, want the %d that were asked for", given.WindowBytes(), before)
+	}
+}
+
 // TestWindowsSteps gives the same queries to executors that take one window at a time, and several.
 func TestWindowsSteps(t *testing.T) {
 	c := newCollection(40_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})

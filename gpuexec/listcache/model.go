@@ -24,6 +24,10 @@ type Model struct {
 	Transfer Curve   // t: nanoseconds a byte, by bytes of a transfer
 	Volume   Curve   // dq: bytes that must be copied for a query, by bytes of resident lists
 	Overlap  float64 // of copies and kernels; 0 stands for 1
+
+	// ByBuffer says that Compute is by bytes of the buffer instead: gpuexec's windows have fewer steps
+	// when they are larger.
+	ByBuffer bool
 }
 
 // StreamOverlap is the overlap of gpuexec's windows, fitted to 20 measurements (TestStreamed). With
@@ -118,7 +122,11 @@ func (m *Model) evaluate(cache, buffer int64) Partition {
 // QueryTime is the time in nanoseconds of a query that lacks volume bytes, of n in a batch with that
 // buffer.
 func (m *Model) QueryTime(n, buffer, volume float64) (nanoseconds float64) {
-	compute, transfer, p := m.Compute.At(n), m.Transfer.At(buffer)*volume, m.Overlap
+	by := n
+	if m.ByBuffer {
+		by = buffer
+	}
+	compute, transfer, p := m.Compute.At(by), m.Transfer.At(buffer)*volume, m.Overlap
 	if p == 0 || p == 1 {
 		return compute + transfer
 	}

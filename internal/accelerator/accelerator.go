@@ -22,9 +22,9 @@ type Accelerator interface {
 	// Name identifies what runs a search, such as "gpu/maxscore".
 	Name() string
 
-	// Start begins to take searches, of an index with so many postings, which may choose the layout.
-	// Nothing but Drop and Close is called before.
-	Start(postings uint64)
+	// Start begins to take searches, of an index with so many postings and documents. They may choose
+	// the layout, and how memory is divided. Nothing but Drop and Close is called before.
+	Start(postings, docs uint64)
 
 	// Appetite is the number of concurrent searches that keeps the accelerator busy.
 	Appetite() int

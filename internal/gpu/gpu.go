@@ -60,12 +60,20 @@ func Open(o accelerator.Options) (accelerator.Accelerator, error) {
 }
 
 // Start implements accelerator.Accelerator.
-func (a *Accelerator) Start(postings uint64) {
+func (a *Accelerator) Start(postings, docs uint64) {
 	if a.Dispatcher != nil {
 		return
 	}
 	o, n := a.options, len(a.executors)
-	if n == 1 || o.Layout == accelerator.Copies || o.Layout == accelerator.AutoLayout && postings <= a.room() {
+	copies := n == 1 || o.Layout == accelerator.Copies || o.Layout == accelerator.AutoLayout && postings <= a.room()
+	for _, x := range a.executors {
+		if of := uint64(n); !copies {
+			x.DivideStream(postings/of, docs/of) // its range
+		} else {
+			x.DivideStream(postings, docs)
+		}
+	}
+	if copies {
 		var devices []dispatch.Device
 		for _, x := range a.executors {
 			devices = append(devices, x)
@@ -146,7 +154,7 @@ func (a *Accelerator) Name() string { return a.name }
 // Drop implements accelerator.Accelerator.
 func (a *Accelerator) Drop(gone func(key uint64) bool) {
 	for _, x := range a.executors {
-		x.Cache().Drop(gone)
+		x.Drop(gone)
 	}
 	if a.set != nil {
 		a.set.Drop(gone)
