@@ -75,8 +75,15 @@ func (s Shape) flatLayout(count, tiles uint32) flatLayout {
 	return l
 }
 
-// take gives a list a place, if there is room.
+// take gives a list a place, if there is room. The version of a list before gives its place to the
+// next: batches that read it are on the stream before the kernel that writes there.
 func (f *flats) take(k *knownList, rows uint32) bool {
+	if last := k.before.Load(); last != nil && last.count == k.count && f.has(last) {
+		k.flat, k.flatGeneration = last.flat, f.generation
+		last.flat = 0
+		f.keys.Store(k.key, nil)
+		return true
+	}
 	if rows > f.rows-f.used {
 		f.full = f.full || rows <= f.rows
 		return false

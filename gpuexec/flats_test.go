@@ -53,3 +53,18 @@ func TestFlatsGiveUp(t *testing.T) {
 		t.Error("not given up with all that is known of lists")
 	}
 }
+
+// TestFlatsFollow: another version of a list takes the place of the one before.
+func TestFlatsFollow(t *testing.T) {
+	f := flats{address: 1 << 20, rows: 100}
+	var a, b, longer knownList
+	b.before.Store(&a)
+	longer.before.Store(&b)
+	longer.count = 1
+	if !f.take(&a, 60) || !f.take(&b, 60) || f.has(&a) || !f.has(&b) || b.flat != 1<<20 || f.used != 60 {
+		t.Errorf("the next version lies at %d, and %d rows are used", b.flat, f.used)
+	}
+	if f.take(&longer, 60) || !f.has(&b) {
+		t.Error("a longer list got the place")
+	}
+}

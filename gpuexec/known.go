@@ -11,9 +11,9 @@ import (
 
 // A knownList is what is remembered of a list from batch to batch: all that a batch needs, unless
 // parts of the list must be copied. So a batch need not read the list, whose directory is in no
-// core's cache, nor keep it alive.
+// core's cache, nor keep it alive if it has a key.
 type knownList struct {
-	key     uint64 // blockmax.Term.Key
+	key     uint64 // blockmax.Term.Key; 0 for none
 	version uint64 // of its bounds
 
 	count, blockSize, blocks uint32   // of postings.List
@@ -21,10 +21,15 @@ type knownList struct {
 	last                     uint32   // document
 	heads, extents           []uint32 // rows, for listcache.Need; never changed
 
-	checked []uint64     // bit of each extent that passed its check; nil for a list without a key
+	checked []uint64     // bit of each extent that passed its check
 	in      [slots]place // of the batches under way
 	whole   atomic.Bool  // it was fully resident when a batch last read its blocks
 	wasFlat atomic.Bool  // its flat postings were resident when a batch last had it
+
+	used atomic.Uint64 // knownLists.now when a batch last had it, if it has no key
+
+	// The list under the similarity before, which changes with the mean length; for a list with a key.
+	before atomic.Pointer[knownList]
 
 	// Its resident table of extents, and its flat postings. Executor.mu guards all that follows.
 	serial     uint64 // of listcache.Placed, when a batch last had it
@@ -49,10 +54,10 @@ type place struct {
 // know reads what must be remembered of a list. heads has at least one element per extent.
 func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 	l := t.List
-	*k = knownList{
-		key: t.Key, version: version, count: uint32(l.Count), blockSize: uint32(l.BlockSize), blocks: uint32(l.Blocks()),
-		highest: uint32(t.Bounds.List), heads: heads[:len(extents):len(extents)], extents: extents, checked: k.checked,
-	}
+	k.key, k.version = t.Key, version
+	k.count, k.blockSize, k.blocks = uint32(l.Count), uint32(l.BlockSize), uint32(l.Blocks())
+	k.highest = uint32(t.Bounds.List)
+	k.heads, k.extents = heads[:len(extents):len(extents)], extents
 	if l.Blocks() > 0 {
 		k.last = l.Last[l.Blocks()-1]
 	}
@@ -61,64 +66,23 @@ func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
 	}
 }
 
-// knownLists are the lists with keys that an executor has met. Concurrently made batches share
-// them.
+// knownLists are the lists that an executor has met. Concurrently made batches share them.
 type knownLists struct {
 	mu      sync.RWMutex
 	byKey   map[knownKey]*knownList
-	extents int           // of all
-	cleared atomic.Uint64 // how often all was forgotten
+	latest  map[uint64]*knownList // by key alone: the version that was added last
+	extents int                   // of all
+	cleared atomic.Uint64         // how often all was forgotten
+
+	// Lists without a key, which are short or of a segment in memory: they travel with each batch, but
+	// need not be read and checked for each. Those that no batch has had for a while are forgotten,
+	// since what is remembered keeps them alive.
+	byList map[listIdentity]*knownList
+	most   int           // of them, until some are forgotten
+	now    atomic.Uint64 // counts batches
 }
 
 type knownKey struct{ key, version uint64 }
-
-// Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and read anew.
-const (
-	knownMost        = 1 << 19
-	knownExtentsMost = 1 << 24
-)
-
-// add adds lists, and replaces those that another batch has just added. The caller holds the mutex
-// for reading, before and after the call. One call adds all new lists of a batch: for each the mutex
-// would be waited for, which other batches hold for a millisecond.
-func (k *knownLists) add(lists []*knownList, at []int) {
-	k.mu.RUnlock()
-	k.mu.Lock()
-	defer func() {
-		k.mu.Unlock()
-		k.mu.RLock()
-	}()
-	for _, i := range at {
-		of := lists[i]
-		key := knownKey{of.key, of.version}
-		if known := k.byKey[key]; known != nil {
-			lists[i] = known
-			continue
-		}
-		if k.byKey == nil || len(k.byKey) >= knownMost || k.extents >= knownExtentsMost {
-			k.byKey, k.extents = map[knownKey]*knownList{}, 0
-			k.cleared.Add(1)
-		}
-		k.byKey[key] = of
-		k.extents += len(of.extents)
-	}
-}
-
-// newKnown reads what must be remembered of the list of a term with a key.
-func newKnown(t *term, version uint64) *knownList {
-	n := extents(t.List)
-	k := &knownList{checked: make([]uint64, (n+63)/64)}
-	k.know(t, version, headsOf(n), make([]uint32, n))
-	return k
-}
-
-// A keyless list is known only during one batch.
-type keyless struct {
-	byTerm map[listIdentity]*knownList
-	lists  []*knownList // memory, of which used are in use
-	used   int
-	rows   []uint32
-}
 
 // A listIdentity identifies a list without a key, under one similarity.
 type listIdentity struct {
@@ -126,57 +90,122 @@ type listIdentity struct {
 	bounds *blockmax.Bounds
 }
 
-func (k *keyless) begin() {
-	k.used, k.rows = 0, k.rows[:0]
-	if k.byTerm == nil {
-		k.byTerm = map[listIdentity]*knownList{}
-	}
-}
+// Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and read anew.
+const (
+	knownMost        = 1 << 19
+	knownExtentsMost = 1 << 24
+)
 
-// take returns memory for a list of that many extents.
-func (k *keyless) take(extents int) (*knownList, []uint32) {
-	if k.used == len(k.lists) {
-		k.lists = append(k.lists, new(knownList))
-	}
-	k.used++
-	if extents > cap(k.rows)-len(k.rows) { // earlier slices keep the old memory
-		k.rows = make([]uint32, 0, 2*cap(k.rows)+extents)
-	}
-	n := len(k.rows)
-	k.rows = k.rows[:n+extents]
-	return k.lists[k.used-1], k.rows[n:][:extents:extents]
-}
+// A list without a key is remembered for so many batches after the last that had it.
+const keylessAge = 64
 
-// know returns what is known of the list of a term, nil if the segment lacks the term. The caller
-// holds known.mu for reading.
-func (l *lists) know(t *term) *knownList {
-	if t.Bounds == nil {
-		return nil
+// find returns what is known of the list of a term, or nil. The caller holds the mutex for reading.
+func (k *knownLists) find(t *term, v *versions, now uint64) *knownList {
+	if t.Key != 0 {
+		return k.byKey[knownKey{t.Key, v.of(t.Table)}]
 	}
-	if t.Key == 0 {
-		return l.knowKeyless(t)
-	}
-	known := l.known.byKey[knownKey{t.Key, l.versions.of(t.Table)}]
-	if known == nil || known.blocks == 0 {
-		return nil // lookup.find has found or added all lists with postings
+	known := k.byList[listIdentity{t.List, t.Bounds}]
+	if known != nil && known.used.Load() != now {
+		known.used.Store(now)
 	}
 	return known
 }
 
-func (l *lists) knowKeyless(t *term) *knownList {
-	if t.List.Blocks() == 0 {
-		return nil
+// An addedList is a list that was not known.
+type addedList struct {
+	at int // in lookup.lists
+	id listIdentity
+}
+
+// add adds lists, and replaces those that another batch has just added. The caller holds the mutex
+// for reading, before and after the call. One call adds all new lists of a batch: for each the mutex
+// would be waited for, which other batches hold for a millisecond.
+func (k *knownLists) add(lists []*knownList, added []addedList) {
+	k.mu.RUnlock()
+	k.mu.Lock()
+	defer func() {
+		k.mu.Unlock()
+		k.mu.RLock()
+	}()
+	for _, a := range added {
+		if lists[a.at].key == 0 {
+			lists[a.at] = k.addKeyless(lists[a.at], a.id)
+		} else {
+			lists[a.at] = k.addKeyed(lists[a.at])
+		}
 	}
-	id := listIdentity{t.List, t.Bounds}
-	known := l.keyless.byTerm[id]
-	if known == nil {
-		var rows []uint32
-		known, rows = l.keyless.take(extents(t.List))
-		known.checked = nil
-		known.know(t, 0, headsOf(len(rows)), rows)
-		l.keyless.byTerm[id] = known
+}
+
+func (k *knownLists) addKeyed(of *knownList) *knownList {
+	key := knownKey{of.key, of.version}
+	if known := k.byKey[key]; known != nil {
+		return known
 	}
-	return known
+	if k.byKey == nil || len(k.byKey) >= knownMost || k.extents >= knownExtentsMost {
+		k.byKey, k.latest, k.extents = map[knownKey]*knownList{}, map[uint64]*knownList{}, 0
+		k.cleared.Add(1)
+	}
+	if last := k.latest[of.key]; last != nil {
+		k.follow(of, last)
+	}
+	k.byKey[key], k.latest[of.key] = of, of
+	k.extents += len(of.extents)
+	return of
+}
+
+// follow takes over what holds for another version of a list, too: which of its extents have passed
+// their check, and that they are resident. So a batch after a change of the mean length need not find
+// out which extents of its lists matter. Of a list two versions are known.
+func (k *knownLists) follow(of, last *knownList) {
+	for i := range min(len(of.checked), len(last.checked)) {
+		of.checked[i] = atomic.LoadUint64(&last.checked[i])
+	}
+	of.whole.Store(last.whole.Load())
+	of.before.Store(last)
+	if oldest := last.before.Swap(nil); oldest != nil {
+		delete(k.byKey, knownKey{oldest.key, oldest.version})
+		k.extents -= len(oldest.extents)
+	}
+}
+
+func (k *knownLists) addKeyless(of *knownList, id listIdentity) *knownList {
+	if known := k.byList[id]; known != nil {
+		return known
+	}
+	now := k.now.Load()
+	if k.byList == nil {
+		k.byList = map[listIdentity]*knownList{}
+	}
+	if len(k.byList) >= k.most {
+		for id, known := range k.byList {
+			if known.used.Load()+keylessAge < now {
+				delete(k.byList, id)
+			}
+		}
+		k.most = max(1024, 2*len(k.byList))
+	}
+	of.used.Store(now)
+	k.byList[id] = of
+	return of
+}
+
+// forgetKeyless forgets the lists without keys, which would otherwise keep their segments alive.
+func (k *knownLists) forgetKeyless() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.byList)
+}
+
+// newKnown reads what must be remembered of the list of a term.
+func newKnown(t *term, v *versions) *knownList {
+	n := extents(t.List)
+	version := uint64(0)
+	if t.Key != 0 {
+		version = v.of(t.Table)
+	}
+	k := &knownList{checked: make([]uint64, (n+63)/64)}
+	k.know(t, version, headsOf(n), make([]uint32, n))
+	return k
 }
 
 // headsOf returns the rows of n parts of heads. All lists share them.

@@ -15,12 +15,10 @@ const (
 
 // lists are the posting lists of a batch, each once, however many queries have it.
 type lists struct {
-	slot     int    // of the executor
-	batch    uint64 // number of the batch
-	known    *knownLists
-	keyless  keyless
-	tables   *tables
-	versions versions
+	slot   int    // of the executor
+	batch  uint64 // number of the batch
+	known  *knownLists
+	tables *tables
 
 	entries []listEntry
 	structs []devList // of entries, on their way to the device
@@ -53,14 +51,11 @@ func (l *lists) begin() {
 	l.batch++
 	l.entries, l.doubts, l.words = l.entries[:0], l.doubts[:0], l.words[:0]
 	l.extents, l.spared = 0, false
-	l.keyless.begin()
 }
 
 // forget drops references to the caller's data.
 func (l *lists) forget() {
-	clear(l.keyless.byTerm)
 	clear(l.entries)
-	l.versions = versions{}
 }
 
 // add returns the number of the list of a term in a segment of the given documents and tiles.

@@ -12,8 +12,8 @@ import (
 // that waits for memory that is in no core's cache.
 type lookup struct {
 	plans []lookedUp
-	lists []*knownList // of all plans, segment by segment, term by term; nil if they have no key
-	added [][]int      // by worker: those that were not known
+	lists []*knownList  // of all plans, segment by segment, term by term; nil for a term that a segment lacks
+	added [][]addedList // by worker
 }
 
 type lookedUp struct {
@@ -43,9 +43,9 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 		l.plans = append(l.plans, lookedUp{plan: plans[i], answer: i, from: from, to: n, small: small})
 	}
 	l.lists = slices.Grow(l.lists[:0], n)[:n]
-	workers := runtime.GOMAXPROCS(0)
+	workers, now := runtime.GOMAXPROCS(0), known.now.Add(1)
 	if len(l.added) < workers {
-		l.added = make([][]int, workers)
+		l.added = make([][]addedList, workers)
 	}
 	share(workers, len(l.plans), plansAtOnce, func(worker, from, to int) {
 		var v versions
@@ -64,10 +64,10 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 				}
 				for t := range p.plan.Segments[s].Terms {
 					l.lists[at] = nil
-					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil && term.Key != 0 {
-						if l.lists[at] = known.byKey[knownKey{term.Key, v.of(term.Table)}]; l.lists[at] == nil {
-							l.lists[at] = newKnown(term, v.of(term.Table))
-							l.added[worker] = append(l.added[worker], at)
+					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil {
+						if l.lists[at] = known.find(term, &v, now); l.lists[at] == nil {
+							l.lists[at] = newKnown(term, &v)
+							l.added[worker] = append(l.added[worker], addedList{at, listIdentity{term.List, term.Bounds}})
 						}
 					}
 					at++
@@ -75,10 +75,11 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 			}
 		}
 	})
-	for worker, at := range l.added {
-		if len(at) > 0 {
-			known.add(l.lists, at)
-			l.added[worker] = at[:0]
+	for worker, added := range l.added {
+		if len(added) > 0 {
+			known.add(l.lists, added)
+			clear(added)
+			l.added[worker] = added[:0]
 		}
 	}
 }

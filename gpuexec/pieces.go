@@ -67,13 +67,11 @@ func (w *pieceWriter) write(c listcache.Copy) {
 // isChecked reports whether extent e has passed its check. It remains so when the list is opened
 // again, since loading a chunk compares its checksum.
 func (k *knownList) isChecked(e int) bool {
-	return k.checked != nil && atomic.LoadUint64(&k.checked[e/64])>>(e%64)&1 == 1
+	return atomic.LoadUint64(&k.checked[e/64])>>(e%64)&1 == 1
 }
 
 func (k *knownList) setChecked(e int) {
-	if k.checked != nil {
-		atomic.OrUint64(&k.checked[e/64], 1<<(e%64))
-	}
+	atomic.OrUint64(&k.checked[e/64], 1<<(e%64))
 }
 
 // checkExtent decodes every block of extent e. Kernels trust what they read, so no damaged byte may

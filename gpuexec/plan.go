@@ -134,8 +134,8 @@ func (b *batch) add(of *lookedUp) bool {
 	return true
 }
 
-// know completes the lists of a plan that were looked up, segment by segment; nil stands for a term
-// that a segment lacks. It reports false if one is damaged.
+// know drops lists without postings from those of a plan that were looked up, segment by segment. It
+// reports false if one is damaged.
 func (b *batch) know(p *Plan, found []*knownList, small uint32) bool {
 	at := 0
 	for i := range p.Segments {
@@ -143,13 +143,12 @@ func (b *batch) know(p *Plan, found []*knownList, small uint32) bool {
 		if s.Docs <= small {
 			continue
 		}
-		for t := range s.Terms {
-			k := found[at]
-			if k == nil || k.blocks == 0 {
-				k = b.lists.know(&s.Terms[t])
-				found[at] = k
-			}
-			if k != nil && k.last >= s.Docs {
+		for range s.Terms {
+			switch k := found[at]; {
+			case k == nil:
+			case k.blocks == 0:
+				found[at] = nil
+			case k.last >= s.Docs:
 				return false
 			}
 			at++

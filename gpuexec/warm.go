@@ -38,7 +38,7 @@ func (x *Executor) countVisits(p *Plan) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, k := range l.lists {
-		if k != nil && k.blocks > 0 {
+		if k != nil && k.key != 0 && k.blocks > 0 {
 			k.visits++
 		}
 	}
