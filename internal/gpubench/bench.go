@@ -188,6 +188,13 @@ func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 	return err
 }
 
+// progress says that something is done that has taken long.
+func (b *bench) progress(began time.Time, what string) {
+	if took := time.Since(began); took > 5*time.Second {
+		b.say("%s: %.1f s", what, took.Seconds())
+	}
+}
+
 // profile writes a CPU profile of a measurement, with -profile, until it is stopped.
 func (b *bench) profile(part, name string) (stop func(), err error) {
 	if b.profiles == "" {

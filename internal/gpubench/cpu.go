@@ -35,6 +35,7 @@ func (b *bench) reference(p plans) (*reference, error) {
 	}
 	r := &reference{plans: b.c.Plans(p.mode, p.k)}
 	r.tops = make([]blockmax.TopK, len(r.plans))
+	defer b.progress(time.Now(), "the CPU's answers")
 	err := eachPlan(r.plans, func(i int) (err error) {
 		r.tops[i], err = cpuexec.Executor{}.TopK(b.ctx, r.plans[i])
 		return err

@@ -172,10 +172,12 @@ func (b *bench) passes(g *gpu, r *reference, from, size int) (best pass, err err
 	const mostWarming, leastTime = 10, 5 * time.Second
 	copied, used := int64(0), int64(0)
 	for n, start := 0, time.Now(); ; n++ {
+		began := time.Now()
 		p, err := b.run(g, r, from, size)
 		if err != nil {
 			return best, err
 		}
+		b.progress(began, "a pass that brings lists")
 		usedBefore := used
 		used = g.Cache().Stats().UsedBytes
 		settled := 10*p.copied > 9*copied && used <= usedBefore+usedBefore/1000

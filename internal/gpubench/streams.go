@@ -37,15 +37,12 @@ func (b *bench) streams() error {
 	return nil
 }
 
-// streamedPolicies measures every combination of the flags -policies and -ways.
+// streamedPolicies measures every combination of the flags -policies, -ways and -window-bytes.
 func (b *bench) streamedPolicies(p plans, share, size int) error {
 	for _, policy := range b.policyNames {
 		for _, way := range b.ways {
 			o := gpuexec.Options{Stream: true, StaticLists: way != "learning"}
 			name := fmt.Sprintf("%v %d %% batch=%d", p, share, size)
-			if b.windowBytes > 0 {
-				name += fmt.Sprintf(" windows=%d MiB", b.windowBytes>>20)
-			}
 			if len(b.policyNames)*len(b.ways) > 1 {
 				name += " " + policy + " " + way
 			}
@@ -60,8 +57,14 @@ func (b *bench) streamedPolicies(p plans, share, size int) error {
 			if way != "static" && way != "learning" {
 				return fmt.Errorf("-ways: there are static and learning, not %q", way)
 			}
-			if err := b.streamedShapes(name, o, p, share, size); err != nil {
-				return err
+			for _, bytes := range b.windowBytes {
+				name := name
+				if o.WindowBytes = int64(bytes); bytes > 0 {
+					name += fmt.Sprintf(" windows=%d MiB", bytes>>20)
+				}
+				if err := b.streamedShapes(name, o, p, share, size); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -122,16 +125,15 @@ func (b *bench) streamed(name string, o gpuexec.Options, p plans, share, size in
 // openStream opens a device whose memory for what stays is a share of the lists, in per cent.
 func (b *bench) openStream(o gpuexec.Options, share int) (*gpu, error) {
 	columns := min(int64(b.c.Docs)+1<<16, b.columnBytes) &^ (device.ArenaAlign - 1)
-	window := b.windowBytes
-	if window == 0 {
-		window = 1650 << 20
+	if o.WindowBytes == 0 {
+		o.WindowBytes = 1650 << 20
 	}
 	stay := max(0, b.bytes*int64(share)/100-columns)
-	dev, err := device.Open(0, device.Options{MemoryBytes: stay + columns + window + 3*b.batchBytes})
+	dev, err := device.Open(0, device.Options{MemoryBytes: stay + columns + o.WindowBytes + 3*b.batchBytes})
 	if err != nil {
 		return nil, err
 	}
-	o.WindowBytes, o.BatchBytes, o.ColumnBytes = window, b.batchBytes, columns
+	o.BatchBytes, o.ColumnBytes = b.batchBytes, columns
 	o.Shape, o.Timed, o.Traced = b.shape, true, b.trace
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
