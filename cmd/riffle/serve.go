@@ -71,6 +71,13 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 	if err := f.checkAccess(listener.Addr().(*net.TCPAddr)); err != nil {
 		return err
 	}
+	tracer, endTraces, err := newTracer(ctx, f.otlp, log)
+	if err != nil {
+		return err
+	}
+	if tracer != nil {
+		o.Tracer = tracer
+	}
 	s, err := server.New(&o)
 	if err != nil {
 		return err
@@ -84,6 +91,9 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 	err = errors.Join(err, s.Close(end))
 	for _, e := range engines {
 		err = errors.Join(err, e.Close())
+	}
+	if failed := endTraces(end); failed != nil { // a collector that does not answer is no failure of the server
+		log.Warn("the last spans were not sent", "error", failed)
 	}
 	if err == nil {
 		log.Info("stopped")

@@ -37,6 +37,7 @@ type serveFlags struct {
 	answerMemory, keptMemory, maxBody, maxBulk byteSize
 	cache                                      byteSize
 	logFormat, logLevel                        string
+	otlp                                       string // where spans are sent
 }
 
 // declare adds the flags to a command's.
@@ -75,6 +76,7 @@ func (f *serveFlags) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.stopTimeout, "stop-timeout", 30*time.Second, "how long requests under way may take after that")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.DurationVar(&f.limits.SlowQuery, "slow-query", 0, "log searches that take longer, with what they cost (0: none)")
+	flags.StringVar(&f.otlp, "otlp", "", "OpenTelemetry collector that gets spans, such as http://localhost:4318 (default: $OTEL_EXPORTER_OTLP_ENDPOINT)")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 }
 
