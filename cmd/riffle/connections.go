@@ -3,9 +3,12 @@ package main
 import (
 	"container/list"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"time"
 )
 
 // A connections is a listener with a bounded number of open connections, and one more that waits. At the bound the
@@ -14,15 +17,17 @@ import (
 type connections struct {
 	*net.TCPListener
 	slots  chan struct{} // one for each open connection
+	ends   chan struct{} // closed by end
 	closed chan struct{}
 	close  func() error
 
 	mu      sync.Mutex
 	idle    list.List // of *connection, the one that has been idle longest first
 	waiting bool      // a connection has no slot yet
+	endBy   time.Time // see end
 }
 
-// A connection has a slot until it is closed.
+// A connection has a slot until it is closed, unless it was accepted in the end.
 type connection struct {
 	*net.TCPConn
 	of    *connections
@@ -31,7 +36,7 @@ type connection struct {
 }
 
 func limitConnections(l *net.TCPListener, most int) *connections {
-	c := &connections{TCPListener: l, slots: make(chan struct{}, most), closed: make(chan struct{})}
+	c := &connections{TCPListener: l, slots: make(chan struct{}, most), ends: make(chan struct{}), closed: make(chan struct{})}
 	c.close = sync.OnceValue(func() error {
 		close(c.closed)
 		return l.Close()
@@ -42,32 +47,79 @@ func limitConnections(l *net.TCPListener, most int) *connections {
 // Close stops listening.
 func (c *connections) Close() error { return c.close() }
 
+const (
+	queueEmpty = 50 * time.Millisecond // without a connection: then none waits in the system's queue
+	endWithin  = time.Second           // also if clients go on connecting
+)
+
+// end makes Accept return all connections that wait in the system's queue, beyond the bound, too, and then net.ErrClosed.
+// Closing the listener alone would reset them, although their clients may have sent requests.
+func (c *connections) end() {
+	c.mu.Lock()
+	c.endBy = time.Now().Add(endWithin)
+	c.mu.Unlock()
+	close(c.ends)
+	c.endSoon()
+}
+
+// endSoon sets for how long Accept waits, if the end has come.
+func (c *connections) endSoon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.endBy.IsZero() {
+		return
+	}
+	by := time.Now().Add(queueEmpty)
+	if by.After(c.endBy) {
+		by = c.endBy
+	}
+	c.SetDeadline(by)
+}
+
 // Accept returns the next connection for which there is room.
 func (c *connections) Accept() (net.Conn, error) {
 	conn, err := c.AcceptTCP()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, net.ErrClosed
+	}
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case c.slots <- struct{}{}:
-	default:
-		c.want(true)
-		c.closeIdle()
-		select {
-		case c.slots <- struct{}{}:
-		case <-c.closed:
-			conn.Close()
-			return nil, net.ErrClosed
-		}
-		c.want(false)
-	}
+	c.endSoon()
 	n := &connection{TCPConn: conn, of: c}
+	slot, err := c.slot()
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
 	n.close = sync.OnceValue(func() error {
 		c.busy(n)
-		<-c.slots
+		if slot {
+			<-c.slots
+		}
 		return conn.Close()
 	})
 	return n, nil
+}
+
+// slot waits for a slot, which there is unless the end has come.
+func (c *connections) slot() (ok bool, err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return true, nil
+	default:
+	}
+	c.want(true)
+	defer c.want(false)
+	c.closeIdle()
+	select {
+	case c.slots <- struct{}{}:
+		return true, nil
+	case <-c.ends:
+		return false, nil
+	case <-c.closed:
+		return false, net.ErrClosed
+	}
 }
 
 // Close gives the slot back.

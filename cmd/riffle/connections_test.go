@@ -89,6 +89,49 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestConnectionsEnd: clients that have connected before the end, and that there was no room for, are answered.
+func TestConnectionsEnd(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounded := limitConnections(listener.(*net.TCPListener), 1)
+	release := make(chan struct{})
+	h := &http.Server{ConnState: bounded.state, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		<-release
+	})}
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(bounded) }()
+	var all []*bufio.Reader
+	for range 20 {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		all = append(all, bufio.NewReader(conn))
+	}
+	bounded.end()
+	if err := <-served; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve: %v", err)
+	}
+	close(release)
+	if err := h.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for i, r := range all {
+		if answer, err := http.ReadResponse(r, nil); err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("client %d: %v %v", i, answer, err)
+		}
+	}
+	if n := len(bounded.slots); n != 0 {
+		t.Errorf("%d slots are taken", n)
+	}
+}
+
 // TestConnectionsClose: a client that waits for a place does not keep the listener from closing, and is not left open.
 func TestConnectionsClose(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

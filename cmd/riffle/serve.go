@@ -167,6 +167,10 @@ func serveUntil(ctx context.Context, s *server.Server, listener *net.TCPListener
 	log.Info("stopping", "drain", f.drain)
 	s.Drain()
 	time.Sleep(f.drain)
+	connections.end()
+	if err := <-failed; !errors.Is(err, net.ErrClosed) {
+		log.Warn("connections that wait may be lost", "error", err)
+	}
 	end, cancel := context.WithTimeout(context.Background(), f.stopTimeout)
 	defer cancel()
 	if err := h.Shutdown(end); err != nil {
