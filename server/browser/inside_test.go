@@ -1,10 +1,16 @@
 package browser
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/riffle-search/riffle/client"
 )
 
 // TestInside: from a hit to its document, from a field to its terms, and from a term to its hits.
@@ -112,5 +118,56 @@ func TestTitles(t *testing.T) {
 		if got := eval[string](b, "document.title"); got != want {
 			t.Errorf("%s has the title %q, want %q", path, got, want)
 		}
+	}
+}
+
+// TestHistory: seals and merges appear as a timeline and as a table, and caches with the lists that searches read.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	base, _ := serveScripts(t)
+	b := newTab(t, base)
+	b.size(1280, 800)
+	b.open("/inside")
+	b.has("#history", "None since")
+	b.has("#cache", "No list is cached yet")
+	c := client.New(base, nil)
+	for i := range 3 {
+		if err := c.Put(t.Context(), "scripts", fmt.Sprint("new-", i), map[string]any{"title": "New", "text": "one of three new documents"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Compact(t.Context(), "scripts"); err != nil {
+		t.Fatal(err)
+	}
+	b.open("/?q=documents")
+	b.open("/inside")
+	b.has("#history", "merge of ")
+	if n := b.count("#history tbody tr"); n < 2 {
+		t.Errorf("%d events, of a seal and a merge at least", n)
+	}
+	if w := eval[float64](b, `document.querySelector("#history .timeline").getBoundingClientRect().width`); w < 300 {
+		t.Errorf("the timeline is %g pixels wide", w)
+	}
+	b.has("#cache tbody", "documents")
+	for _, width := range []int64{320, 390, 1280} {
+		b.size(width, 800)
+		for _, e := range eval[[]string](b, sticksOut) {
+			t.Errorf("at %d: %s", width, e)
+		}
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		for _, f := range faultsOf(b) {
+			t.Errorf("%s: %s", scheme, f)
+		}
+		if dir := os.Getenv("RIFFLE_SCREENSHOTS"); dir != "" {
+			b.must(os.MkdirAll(dir, 0o755))
+			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+			b.must(err)
+			b.must(os.WriteFile(filepath.Join(dir, "inside-history-1280-"+scheme+".png"), picture, 0o644))
+		}
+	}
+	for _, f := range keyFaults(b) {
+		t.Error(f)
 	}
 }
