@@ -145,6 +145,7 @@
 //	tables.go         resident tables of where the extents of lists are
 //	flats.go          resident lists as flat postings
 //	windows.go        batches that go by windows
+//	windowshare.go    how much memory they get
 //	steps.go          how many windows they take at a time
 //	windowsfill.go    what the host writes of them
 //	windowslaunch.go  their kernels
