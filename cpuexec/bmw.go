@@ -26,7 +26,11 @@ func (r *run) bmw() error {
 		if doc >= r.at.to || r.tailDone(doc) {
 			return nil
 		}
-		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {
+		bound, until := r.boundBlocks(cs[:pivot+1], doc)
+		if r.out.profile != nil {
+			cs[:pivot+1].compare(doc)
+		}
+		switch {
 		case bound < r.at.under(need, doc, doc):
 			err = cs.leapOver(pivot, until)
 		case cs[0].doc == doc:
@@ -54,10 +58,19 @@ func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 			until = min(until, first) // the list has no earlier posting
 			continue
 		}
-		bound += c.bound()
+		bound += c.blockMax(c.block)
 		until = min(until, c.last()+1)
 	}
 	return bound, until
+}
+
+// compare notes in the profile of the plan what boundBlocks has bounded.
+func (o ordered) compare(doc uint32) {
+	for _, c := range o {
+		if c.block < len(c.list.Last) && c.first(c.block) <= doc {
+			c.profile.Compare(c.run.at.index, c.term, c.block, c.block+1)
+		}
+	}
 }
 
 // leapOver moves one of the cursors up to the pivot to until, or to the document of the next cursor

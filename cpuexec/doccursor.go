@@ -69,7 +69,7 @@ func (d *docCursors) close() { d.used, d.opened = 0, false }
 // forget drops references to the caller's data.
 func (d *docCursors) forget() {
 	for _, c := range d.all {
-		c.list, c.bounds, c.table, c.norms, c.lazy = nil, nil, nil, nil, nil
+		c.list, c.bounds, c.table, c.norms, c.lazy, c.profile = nil, nil, nil, nil, nil, nil
 	}
 }
 
@@ -87,6 +87,8 @@ type docCursor struct {
 	weight uint32
 	max    uint32 // no posting of the list contributes more
 
+	profile *blockmax.Profile // of the plan, or nil
+
 	block  int // current block; list.Blocks() at the end
 	loaded int // block whose documents are in docs, or -1
 	scored int // block whose frequencies are in freqs, or -1
@@ -99,7 +101,7 @@ type docCursor struct {
 }
 
 func (c *docCursor) reset(r *run, t int, term *blockmax.Term) {
-	c.run, c.term = r, t
+	c.run, c.term, c.profile = r, t, r.query.plan.Profile
 	c.list, c.bounds, c.table = term.List, term.Bounds, term.Table
 	c.norms, c.lazy = term.Norms, term.Lazy
 	c.weight = r.query.plan.Weights[t]
@@ -132,14 +134,6 @@ func (c *docCursor) blockMax(b int) uint32 {
 	return blockmax.Contribution(c.weight, c.bounds.Block[b])
 }
 
-// bound is blockMax of the current block, for a comparison with the threshold.
-func (c *docCursor) bound() uint32 {
-	if x := c.run.query.plan.Profile; x != nil {
-		x.Compare(c.run.at.index, c.term, c.block, c.block+1)
-	}
-	return c.blockMax(c.block)
-}
-
 // load decodes the documents of the current block and moves to the first posting whose document is
 // doc or later. The block must have one.
 func (c *docCursor) load(doc uint32) error {
@@ -150,8 +144,8 @@ func (c *docCursor) load(doc uint32) error {
 		}
 		c.loaded, c.n, c.i = c.block, n, 0
 		c.run.out.work.BlocksDecoded++
-		if x := c.run.query.plan.Profile; x != nil {
-			x.Decode(c.run.at.index, c.term, c.block)
+		if c.profile != nil {
+			c.profile.Decode(c.run.at.index, c.term, c.block)
 		}
 	}
 	c.advance(doc)

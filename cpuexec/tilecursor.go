@@ -43,9 +43,10 @@ type tileCursor struct {
 	norms    []uint8
 	lazy     *blockmax.LazyNorms
 	weight   uint32
-	max      uint32 // no posting of the list contributes more
-	unit     uint32 // coarse * unit bounds contributions
-	bound    uint32 // no posting of the current tile contributes more
+	max      uint32            // no posting of the list contributes more
+	unit     uint32            // coarse * unit bounds contributions
+	bound    uint32            // no posting of the current tile contributes more
+	profile  *blockmax.Profile // of the plan, or nil
 
 	plain  bool     // scores are not needed: a bound is zero or not, and means nothing more
 	raw    bool     // frequencies are needed where all postings of a sheet are decoded
@@ -100,7 +101,7 @@ type decoded struct {
 }
 
 func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
-	c.run, c.term = r, t
+	c.run, c.term, c.profile = r, t, r.query.plan.Profile
 	c.list, c.bounds, c.table = term.List, term.Bounds, term.Table
 	c.norms, c.lazy = term.Norms, term.Lazy
 	c.ranges = term.Bounds.Refined()
@@ -119,7 +120,7 @@ func (c *tileCursor) reset(r *run, t int, term *blockmax.Term) {
 func (c *tileCursor) forget() {
 	c.list, c.bounds, c.ranges, c.table, c.norms, c.lazy = nil, nil, nil, nil, nil, nil
 	c.tiles, c.words, c.bitmap = nil, nil, nil
-	c.peek, c.rest = postings.Peek{}, postings.Code{}
+	c.peek, c.rest, c.profile = postings.Peek{}, postings.Code{}, nil
 	if c.positions != nil {
 		c.positions.Reset(nil)
 	}
@@ -169,21 +170,25 @@ func (c *tileCursor) docsOf(b int, rows bool, dst *[postings.BlockSize]uint32) (
 // spend notes that block b has been decoded or looked into.
 func (c *tileCursor) spend(b int) {
 	c.spent++
-	word, bit := &c.seen[b/64], uint64(1)<<(b%64)
-	if *word&bit == 0 {
-		*word |= bit
-		c.run.out.work.BlocksDecoded++
-		if x := c.run.query.plan.Profile; x != nil {
-			x.Decode(c.run.at.index, c.term, b)
-		}
+	if c.seen[b/64]>>(b%64)&1 == 0 {
+		c.see(b)
+	}
+}
+
+// see notes that block b has been decoded for the first time. It is apart from spend so that the compiler inlines that.
+func (c *tileCursor) see(b int) {
+	c.seen[b/64] |= 1 << (b % 64)
+	c.run.out.work.BlocksDecoded++
+	if c.profile != nil {
+		c.profile.Decode(c.run.at.index, c.term, b)
 	}
 }
 
 // compare notes that the bounds of blocks [from, to), or of words in them, are compared with the
 // threshold.
 func (c *tileCursor) compare(from, to int) {
-	if x := c.run.query.plan.Profile; x != nil {
-		x.Compare(c.run.at.index, c.term, from, to)
+	if c.profile != nil {
+		c.profile.Compare(c.run.at.index, c.term, from, to)
 	}
 }
 
