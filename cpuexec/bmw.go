@@ -26,11 +26,7 @@ func (r *run) bmw() error {
 		if doc >= r.at.to || r.tailDone(doc) {
 			return nil
 		}
-		bound, until := r.boundBlocks(cs[:pivot+1], doc)
-		if r.out.profile != nil {
-			cs[:pivot+1].compare(doc)
-		}
-		switch {
+		switch bound, until := r.boundBlocks(cs[:pivot+1], doc); {
 		case bound < r.at.under(need, doc, doc):
 			err = cs.leapOver(pivot, until)
 		case cs[0].doc == doc:
@@ -60,6 +56,9 @@ func (r *run) boundBlocks(cs []*docCursor, doc uint32) (bound, until uint32) {
 		}
 		bound += c.blockMax(c.block)
 		until = min(until, c.last()+1)
+	}
+	if r.out.profile != nil {
+		ordered(cs).compare(doc)
 	}
 	return bound, until
 }

@@ -138,17 +138,25 @@ func (c *docCursor) blockMax(b int) uint32 {
 // doc or later. The block must have one.
 func (c *docCursor) load(doc uint32) error {
 	if c.loaded != c.block {
-		n, err := c.list.Docs(c.block, &c.docs)
-		if err != nil {
-			return c.fail(err)
-		}
-		c.loaded, c.n, c.i = c.block, n, 0
-		c.run.out.work.BlocksDecoded++
-		if c.profile != nil {
-			c.profile.Decode(c.run.at.index, c.term, c.block)
+		if err := c.read(); err != nil {
+			return err
 		}
 	}
 	c.advance(doc)
+	return nil
+}
+
+// read decodes the documents of the current block. It is apart from load, which mostly finds them decoded.
+func (c *docCursor) read() error {
+	n, err := c.list.Docs(c.block, &c.docs)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.loaded, c.n, c.i = c.block, n, 0
+	c.run.out.work.BlocksDecoded++
+	if c.profile != nil {
+		c.profile.Decode(c.run.at.index, c.term, c.block)
+	}
 	return nil
 }
 
