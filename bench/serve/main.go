@@ -32,6 +32,7 @@ var (
 	length  = flag.Duration("for", 10*time.Second, "how long each measurement lasts")
 	load    = flag.Float64("load", 0.8, "share of the most queries a second at which latencies are measured")
 	k       = flag.Int("k", 10, "hits")
+	slow    = flag.Int("slow", 0, "measure instead the memory of riffle's server while so many `clients` send and read too slowly")
 	profile = flag.String("profile", "", "`file` for a CPU profile of riffle's server while all clients send")
 	role    = flag.String("role", "", "for the processes that this one starts: engine, or a server")
 )
@@ -86,6 +87,9 @@ func compare() error {
 	}
 	if err := prepare("riffle", buildRiffle); err != nil {
 		return err
+	}
+	if *slow > 0 {
+		return measureSlow()
 	}
 	alone, err := measureAlone()
 	if err != nil {
