@@ -188,6 +188,9 @@ func TestFuzz(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), contract: f.contract}
 	patterns := slices.Sorted(maps.Keys(f.contract.operations))
 	patterns = slices.DeleteFunc(patterns, func(p string) bool { return !strings.Contains(p, os.Getenv("RIFFLE_FUZZ_ROUTE")) })
+	if len(patterns) == 0 {
+		t.Fatalf("no route of the OpenAPI document contains %q", os.Getenv("RIFFLE_FUZZ_ROUTE"))
+	}
 	counts := map[string]map[int]int{}
 	failures := map[string]bool{}
 	sent, good := 0, 0

@@ -39,11 +39,11 @@ func TestWatch(t *testing.T) {
 	rate, p50, p99 := chart("rate riffle_searches_total"), chart("quantile riffle_search_seconds 0.5"), chart("quantile riffle_search_seconds 0.99")
 	b.wait(`document.querySelector('` + rate + ` output').innerText === "0"`)
 	searches(t, base)
-	b.wait(`Number(document.querySelector('` + rate + ` output').innerText.replaceAll(",", "")) > 1`)
+	b.wait(`Number(document.querySelector('` + rate + ` output').innerText.replaceAll("\u202f", "")) > 1`)
 	b.wait(`document.querySelector('` + rate + ` polyline').points.numberOfItems >= 4`)
 	value := func(chart string) float64 {
 		b.wait(`document.querySelector('` + chart + ` output').innerText !== "–"`)
-		v, err := strconv.ParseFloat(eval[string](b, `document.querySelector('`+chart+` output').innerText.replaceAll(",", "")`), 64)
+		v, err := strconv.ParseFloat(eval[string](b, `document.querySelector('`+chart+` output').innerText.replaceAll("\u202f", "")`), 64)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ async function complete() {
       const answer = await fetch(`${base}/suggest?${query}`, { signal: completing.signal });
       if (!answer.ok) continue;
       for (const s of (await answer.json()).suggestions) {
-        if (s.term !== w.text && !options.some((o) => o.text === s.term)) options.push({ text: s.term, note: s.documents.toLocaleString() });
+        if (s.term !== w.text && !options.some((o) => o.text === s.term)) options.push({ text: s.term, note: grouped(s.documents) });
       }
     }
     offer(options.slice(0, 8));
@@ -264,7 +264,9 @@ function quantile(q, prefix, now, change) {
 }
 
 const drawn = [...document.querySelectorAll("figure[data-of]")].map((figure) => ({ figure, values: [] }));
-const digits = (v) => v.toLocaleString("en", { maximumSignificantDigits: 3 });
+// Thousands stand apart by thin spaces, as in what the server writes.
+const grouped = (v, how) => v.toLocaleString("en", how).replaceAll(",", "\u202f");
+const digits = (v) => grouped(v, { maximumSignificantDigits: 3 });
 
 // draw draws the last two minutes of a chart, a point a second, from 0 to a number that is at least the highest value.
 function draw({ figure, values }) {
