@@ -1,0 +1,231 @@
+// Package jetlog keeps the log of a shard in a stream of NATS JetStream.
+//
+// Shard 3 of the index "books" is the stream RIFFLE_books_3. A lane is a subject,
+// riffle.books.w.3.LANE, and the entry that another must follow is the last sequence that a publish
+// expects of its subject (Nats-Expected-Last-Subject-Sequence). The id of a message is its
+// Nats-Msg-Id, behind the lane. A stream has one copy or three, in files, refuses messages when it
+// is full, and removes nothing but its beginning.
+//
+// # What is durable
+//
+// JetStream acknowledges what a quorum has, not what is on their disks, unless the servers run with
+// SyncAlways (sync_interval: always). A program that opens a Log cannot see that of its servers:
+// embedded ones (package node) set it. A stream of one copy survives no loss of its disk.
+package jetlog
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle/cluster/oplog"
+)
+
+// Config says what the stream of a shard is like.
+type Config struct {
+	Index    string // name of the index: letters, digits, _ and -
+	Shard    int
+	Replicas int   // copies of the stream: 1, 3 or 5; 0 is 1
+	MaxBytes int64 // when the stream has so many bytes it refuses messages, and servers reserve them; 0 is 1 GiB
+
+	// Duplicates is how long JetStream recognises the id of a message that is sent again; 0 is ten
+	// minutes. Lanes protect later ones.
+	Duplicates time.Duration
+}
+
+const (
+	defaultMaxBytes   = 1 << 30
+	defaultDuplicates = 10 * time.Minute
+
+	// identityKey is where the metadata of a stream have its identity.
+	identityKey = "riffle_identity"
+)
+
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Stream returns the name of the stream.
+func (c *Config) Stream() string { return fmt.Sprintf("RIFFLE_%s_%d", c.Index, c.Shard) }
+
+func (c *Config) subject(lane string) string {
+	return fmt.Sprintf("riffle.%s.w.%d.%s", c.Index, c.Shard, lane)
+}
+
+func (c *Config) check() error {
+	if !nameRule.MatchString(c.Index) {
+		return fmt.Errorf("jetlog: %q is no name of an index: 1 to 64 letters, digits, _ and - are allowed", c.Index)
+	}
+	if c.Shard < 0 {
+		return fmt.Errorf("jetlog: shard %d", c.Shard)
+	}
+	switch c.Replicas {
+	case 0, 1, 3, 5:
+		return nil
+	}
+	return fmt.Errorf("jetlog: %d copies of a stream; 1, 3 or 5 are allowed", c.Replicas)
+}
+
+// A Log is an oplog.Log in a stream.
+type Log struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	config Config
+}
+
+// Create creates the stream of a shard, or opens it if it exists with the same configuration.
+func Create(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	l, err := Open(ctx, js, c)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return l, err
+	}
+	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{
+		Name:       c.Stream(),
+		Subjects:   []string{c.subject("*")},
+		Storage:    jetstream.FileStorage,
+		Retention:  jetstream.LimitsPolicy,
+		Discard:    jetstream.DiscardNew,
+		Replicas:   max(c.Replicas, 1),
+		MaxBytes:   orDefault(c.MaxBytes, defaultMaxBytes),
+		MaxMsgSize: 1 << 20,
+		Duplicates: orDefault(c.Duplicates, defaultDuplicates),
+		DenyDelete: true,
+		Metadata:   map[string]string{identityKey: rand.Text()},
+	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was faster
+		return Open(ctx, js, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jetlog: creating stream %s: %w", c.Stream(), err)
+	}
+	return &Log{js, stream, c}, nil
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Open opens the stream of a shard. The error matches jetstream.ErrStreamNotFound if there is none.
+// Of the configuration, only the names count.
+func Open(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	stream, err := js.Stream(ctx, c.Stream())
+	if err != nil {
+		return nil, fmt.Errorf("jetlog: opening stream %s: %w", c.Stream(), err)
+	}
+	return &Log{js, stream, c}, nil
+}
+
+// Delete deletes the stream of a shard with all its entries, if there is one.
+func Delete(ctx context.Context, js jetstream.JetStream, c Config) error {
+	if err := js.DeleteStream(ctx, c.Stream()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("jetlog: deleting stream %s: %w", c.Stream(), err)
+	}
+	return nil
+}
+
+// Bounds implements oplog.Log. The answer comes from the leader of the stream.
+func (l *Log) Bounds(ctx context.Context) (oplog.Bounds, error) {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return oplog.Bounds{}, fmt.Errorf("jetlog: %s: %w", l.config.Stream(), err)
+	}
+	b := oplog.Bounds{
+		// The metadata alone would not do: a stream can be restored or created again with the same.
+		Identity: fmt.Sprintf("%s@%d", info.Config.Metadata[identityKey], info.Created.UnixNano()),
+		First:    info.State.FirstSeq, Last: info.State.LastSeq,
+	}
+	if info.State.Msgs == 0 {
+		b.First = b.Last + 1
+	}
+	return b, nil
+}
+
+// Trim implements oplog.Log.
+func (l *Log) Trim(ctx context.Context, before uint64) error {
+	if before <= 1 {
+		return nil
+	}
+	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
+		return fmt.Errorf("jetlog: trimming %s before %d: %w", l.config.Stream(), before, err)
+	}
+	return nil
+}
+
+// Append implements oplog.Log.
+func (l *Log) Append(ctx context.Context, lane string, after uint64, m oplog.Message) (uint64, error) {
+	if err := m.Check(); err != nil {
+		return 0, err
+	}
+	if !nameRule.MatchString(lane) {
+		return 0, fmt.Errorf("jetlog: %q is no name of a lane: 1 to 64 letters, digits, _ and - are allowed", lane)
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	subject := l.config.subject(lane)
+	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: m.Data},
+		jetstream.WithMsgID(lane+" "+m.ID),
+		jetstream.WithExpectStream(l.config.Stream()),
+		jetstream.WithExpectLastSequencePerSubject(after))
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	api, answered := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case errors.Is(err, jetstream.ErrNoStreamResponse): // nobody had the message
+		return 0, fmt.Errorf("jetlog: stream %s has no leader: %w", l.config.Stream(), err)
+	case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrReconnectBufExceeded): // it was not sent
+		return 0, fmt.Errorf("jetlog: %w", err)
+	case !answered:
+		return 0, fmt.Errorf("jetlog: %w: %w", oplog.ErrUnknown, err)
+	case api.ErrorCode == wrongLastSequence || api.ErrorCode == wrongLastSequenceConstant:
+		return 0, l.laneError(ctx, lane, after)
+	case strings.Contains(api.Description, "maximum bytes exceeded"), api.ErrorCode == insufficientResources:
+		return 0, fmt.Errorf("jetlog: %w: %w", oplog.ErrFull, err)
+	case api.ErrorCode == storeFailed: // on this server; others may have stored it
+		return 0, fmt.Errorf("jetlog: %w: %w", oplog.ErrUnknown, err)
+	}
+	return 0, fmt.Errorf("jetlog: %w", err)
+}
+
+// Codes of errors of JetStream's API that package jetstream does not name.
+const (
+	insufficientResources     jetstream.ErrorCode = 10023
+	wrongLastSequence         jetstream.ErrorCode = 10071
+	storeFailed               jetstream.ErrorCode = 10077
+	wrongLastSequenceConstant jetstream.ErrorCode = 10164 // an entry of the lane is under way
+)
+
+// laneError finds out with which entry a lane ends, after an entry that was to follow another one was
+// refused.
+func (l *Log) laneError(ctx context.Context, lane string, after uint64) error {
+	e := &oplog.LaneError{Lane: lane, After: after}
+	m, err := l.stream.GetLastMsgForSubject(ctx, l.config.subject(lane))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+	case err != nil:
+		return fmt.Errorf("jetlog: %w: the entry was refused, and the end of lane %s cannot be read: %w", oplog.ErrUnknown, lane, err)
+	default:
+		e.Last = m.Sequence
+		_, e.LastID, _ = strings.Cut(m.Header.Get(jetstream.MsgIDHeader), " ")
+	}
+	if e.Last == after { // the entry before this attempt's own has not become visible yet
+		return fmt.Errorf("jetlog: %w: an entry of lane %s is under way", oplog.ErrUnknown, lane)
+	}
+	return e
+}

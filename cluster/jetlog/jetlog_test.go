@@ -1,0 +1,148 @@
+package jetlog_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/oplog"
+	"github.com/riffle-search/riffle/cluster/oplog/oplogtest"
+)
+
+// serve starts a server in this process and connects to it.
+func serve(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		DontListen: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	c, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func TestLog(t *testing.T) {
+	js := serve(t)
+	var shard atomic.Int64
+	oplogtest.Run(t, func(t *testing.T, limit int) oplog.Log {
+		l, err := jetlog.Create(t.Context(), js, jetlog.Config{
+			Index: "books", Shard: int(shard.Add(1)), MaxBytes: int64(limit),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	})
+}
+
+// TestCreatedAgain checks that a log of the same name has another identity.
+func TestCreatedAgain(t *testing.T) {
+	js := serve(t)
+	c := jetlog.Config{Index: "books"}
+	var before string
+	for i := range 3 {
+		l, err := jetlog.Create(t.Context(), js, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Append(t.Context(), "a", 0, oplog.Message{ID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := jetlog.Create(t.Context(), js, c) // opens it
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := again.Bounds(t.Context())
+		if err != nil || b.Last != 1 || b.Identity == before {
+			t.Errorf("log %d: %+v, before it %q: %v", i, b, before, err)
+		}
+		before = b.Identity
+		if err := jetlog.Delete(t.Context(), js, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := jetlog.Delete(t.Context(), js, c); err != nil {
+		t.Errorf("deleting what is not there: %v", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	js := serve(t)
+	for i, c := range []jetlog.Config{
+		{Index: ""}, {Index: "a.b"}, {Index: "a b"}, {Index: "*"}, {Index: "a", Shard: -1}, {Index: "a", Replicas: 2},
+	} {
+		if l, err := jetlog.Create(t.Context(), js, c); err == nil {
+			t.Errorf("%d: %+v made %v", i, c, l)
+		}
+	}
+	l, err := jetlog.Create(t.Context(), js, jetlog.Config{Index: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lane := range []string{"", "a.b", "*", ">", "a b"} {
+		if n, err := l.Append(t.Context(), lane, 0, oplog.Message{ID: "1"}); err == nil {
+			t.Errorf("lane %q took entry %d", lane, n)
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range []int{1 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			s, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: b.TempDir(), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Start()
+			defer s.Shutdown()
+			s.ReadyForConnections(30 * time.Second)
+			c, err := nats.Connect("", nats.InProcessServer(s))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			js, err := jetstream.New(c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			l, err := jetlog.Create(b.Context(), js, jetlog.Config{Index: "bench"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var lane atomic.Int64
+			b.SetBytes(int64(size))
+			b.SetParallelism(4)
+			b.RunParallel(func(pb *testing.PB) {
+				name, after := fmt.Sprint("lane", lane.Add(1)), uint64(0)
+				m := oplog.Message{Data: make([]byte, size)}
+				for n := 0; pb.Next(); n++ {
+					m.ID = fmt.Sprint(n)
+					if after, err = l.Append(b.Context(), name, after, m); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
