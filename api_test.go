@@ -144,7 +144,11 @@ func TestBadDocuments(t *testing.T) {
 		b.Put("good", map[string]any{"a": "y"})
 		b.Delete("kept")
 		b.Put(c.id, c.doc)
+		refused := ix.Validate(t.Context(), &b)
 		err := ix.Apply(t.Context(), &b)
+		if err == nil || refused == nil || err.Error() != refused.Error() {
+			t.Errorf("%v: Validate says %v, Apply %v", c.want, refused, err)
+		}
 		var de *DocumentError
 		if !errors.As(err, &de) || de.Field != c.field || !strings.HasPrefix(c.id, strings.TrimSuffix(de.ID, "…")) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.20q %v: %v, want field %q: %s", c.id, c.doc, err, c.field, c.want)
@@ -158,7 +162,11 @@ func TestBadDocuments(t *testing.T) {
 	for i := range 20 {
 		b.Put(fmt.Sprint("d", i), map[string]any{"n": "x", "a": "y"})
 	}
+	refused := ix.Validate(t.Context(), &b)
 	err := ix.Apply(t.Context(), &b)
+	if refused == nil || err == nil || err.Error() != refused.Error() {
+		t.Errorf("of 20 documents, Validate says %v, Apply %v", refused, err)
+	}
 	for i := range 20 {
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`document "d%d": field "n"`, i)) {
 			t.Fatalf("document d%d is not named: %v", i, err)

@@ -34,6 +34,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Engine.DeleteByQuery": func(i int) error {
 			return discard(e.DeleteByQuery(ctx, IDs{[]string{fmt.Sprint("new", i%10)}}, nil))
 		},
+		"Engine.Validate": func(i int) error { return e.Validate(ctx, batch(i)) },
 		"Engine.UpdateByQuery": func(i int) error {
 			change := func(Document) (map[string]any, error) { return map[string]any{"n": i}, nil }
 			return discard(e.UpdateByQuery(ctx, IDs{[]string{fmt.Sprint("new", i%10)}}, change, nil))

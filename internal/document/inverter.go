@@ -119,6 +119,52 @@ func (iv *Inverter) Invert(c *segment.Chunk, id string, values []Value) (err err
 	return nil
 }
 
+// Check returns the error of Invert for a document, as far as it can be told without analysing texts
+// of up to MaxTermBytes bytes: an analyzer may make longer terms of them, and too many words.
+func (iv *Inverter) Check(id string, values []Value) error {
+	values, field, err := iv.places.read(values)
+	if err != nil {
+		return &Error{ID: strings.Clone(id), Field: ShortName(field), Err: err}
+	}
+	for i := range values {
+		v := &values[i]
+		f, known := iv.declared(v.Name)
+		err := iv.checkValue(v, f, known)
+		if err == nil && v.Name == iv.rank && iv.rank != "" {
+			_, err = rankFraction(v)
+		}
+		if err == nil && v.Kind == KindText && !isKeyword(v, f, known) && iv.Indexes(v, f, known) {
+			err = iv.checkText(v.Str, f)
+		}
+		if err != nil {
+			return &Error{ID: strings.Clone(id), Field: v.Name, Err: err}
+		}
+	}
+	return nil
+}
+
+// checkText refuses a text with a term that is too long.
+func (iv *Inverter) checkText(text string, f Field) error {
+	a, err := iv.Analyzer(f.Analyzer)
+	if err != nil || len(text) <= MaxTermBytes {
+		return err
+	}
+	longest := 0
+	analysis.AnalyzeString(a, text, func(batch []analysis.Token) {
+		for i := range batch {
+			longest = max(longest, len(batch[i].Term))
+		}
+	})
+	return checkLongest(longest)
+}
+
+func checkLongest(longest int) error {
+	if longest > MaxTermBytes {
+		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", longest, MaxTermBytes)
+	}
+	return nil
+}
+
 // declared returns the schema's entry of a field.
 //
 // Older releases accepted names that are not UTF-8. An index that still has some in its log stores
@@ -367,8 +413,8 @@ func (iv *Inverter) countWords(text string, a analysis.Analyzer) {
 
 // endField ends the current field, if its values are valid together.
 func (iv *Inverter) endField() error {
-	if iv.longest > MaxTermBytes {
-		return fmt.Errorf("its analyzer made a term of %d bytes, at most %d are allowed", iv.longest, MaxTermBytes)
+	if err := checkLongest(iv.longest); err != nil {
+		return err
 	}
 	if iv.placed && iv.next > segment.MaxPosition {
 		return fmt.Errorf("%d positions of words, at most %d are allowed", iv.next, segment.MaxPosition)

@@ -191,6 +191,35 @@ func (ix *Index) pack(ops []document.Operation, position string) (wait func() (*
 // maxKeptRecords is the most memory for records that the next batch finds.
 const maxKeptRecords = 8 << 20
 
+// Validate returns an error for each document and each update of a batch that Apply would refuse, as
+// far as document.Inverter.Check can tell. It changes nothing, and does not look at versions.
+func (ix *Index) Validate(ctx context.Context, ops []document.Operation) error {
+	if err := ix.Begin(); err != nil {
+		return err
+	}
+	defer ix.End()
+	iv := ix.inverters.Get().(*document.Inverter)
+	defer ix.inverters.Put(iv)
+	updates := document.NewUpdateReader(ix.schema, ix.opts.RankField, false)
+	var errs []error
+	for i := range ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		switch op := &ops[i]; {
+		case op.Update:
+			_, err = updates.FieldUpdates(op)
+		case op.IsPut():
+			err = iv.Check(op.ID, op.Values)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // admit counts the new documents of a batch. It refuses them if the index could not number them,
 // because then no search could be answered. They count as coming until a view has them, or their
 // batch has failed.
