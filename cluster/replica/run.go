@@ -1,0 +1,295 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/oplog"
+)
+
+// Entries that are applied together: as many as have come, but not more than that.
+const (
+	groupEntries = 1024
+	groupBytes   = 8 << 20
+)
+
+// Run applies entries as they come, until outer ends or the replica cannot go on, and returns why.
+// One call runs at a time.
+func (r *Replica) Run(outer context.Context) error {
+	ctx, cancel := context.WithCancelCause(outer)
+	defer cancel(nil)
+	b, err := r.log.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	entries := make(chan oplog.Entry, groupEntries)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.watch(ctx, cancel)
+	}()
+	go func() {
+		defer close(entries)
+		for e, err := range r.log.Read(ctx, r.Position().Sequence+1) {
+			if err != nil {
+				cancel(err)
+				return
+			}
+			select {
+			case entries <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	a := applier{replica: r, identity: b.Identity, at: r.Position()}
+	err = a.run(ctx, entries)
+	cancel(err)
+	for range entries { // until the reader has ended
+	}
+	<-watched
+	why := context.Cause(ctx)
+	if _, gap := errors.AsType[*oplog.GapError](why); gap {
+		if err := r.untilSure(outer, func() error { return r.compare(outer, false) }); differs(err) {
+			why = err
+		}
+	}
+	return errors.Join(why, a.settle(context.WithoutCancel(ctx)))
+}
+
+// An applier applies groups of entries, one of which is being written while the next is prepared.
+type applier struct {
+	replica  *Replica
+	identity string
+	at       Position // after what was submitted
+
+	submitted *riffle.Pending // or nil
+	reached   Position        // when it is done
+	batch     riffle.Batch
+	changes   []byte
+}
+
+func (a *applier) run(ctx context.Context, entries <-chan oplog.Entry) error {
+	group := make([]oplog.Entry, 0, groupEntries)
+	for {
+		group = group[:0]
+		e, more := <-entries
+		size := len(e.Data)
+		for more {
+			group = append(group, e)
+			if len(group) == groupEntries || size > groupBytes {
+				break
+			}
+			select {
+			case e, more = <-entries:
+				size += len(e.Data)
+				continue
+			default:
+			}
+			break
+		}
+		if err := a.apply(ctx, group); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		if len(entries) == 0 { // nothing to prepare meanwhile: tell those who wait
+			if err := a.settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// apply applies a group of entries: runs of changes together, schemas alone.
+func (a *applier) apply(ctx context.Context, group []oplog.Entry) error {
+	records := make([]oplog.Record, len(group))
+	begin := 0
+	for i := range group {
+		if group[i].Sequence != a.at.Sequence+uint64(i)+1-uint64(begin) {
+			return fmt.Errorf("replica: after entry %d comes %d", a.at.Sequence+uint64(i-begin), group[i].Sequence)
+		}
+		var err error
+		if records[i], err = oplog.Parse(group[i].Data); err != nil {
+			return &DivergedError{Position: a.at, Why: fmt.Sprintf("entry %d is damaged: %v", group[i].Sequence, err)}
+		}
+		if e := records[i].Epoch; e != a.replica.options.Epoch {
+			return fmt.Errorf("replica: entry %d is for epoch %d of the index, the replica belongs to %d", group[i].Sequence, e, a.replica.options.Epoch)
+		}
+		if records[i].Kind != oplog.Schema {
+			continue
+		}
+		if err := a.changesOf(ctx, group[begin:i], records[begin:i]); err != nil {
+			return err
+		}
+		if err := a.schema(ctx, &group[i], records[i].Body); err != nil {
+			return err
+		}
+		begin = i + 1
+	}
+	return a.changesOf(ctx, group[begin:], records[begin:])
+}
+
+// changesOf submits the changes of entries as one batch. If the index refuses some, it applies them
+// one by one.
+func (a *applier) changesOf(ctx context.Context, group []oplog.Entry, records []oplog.Record) error {
+	if len(group) == 0 {
+		return nil
+	}
+	next := a.at
+	a.changes = append(a.changes[:0], '[')
+	for i := range records {
+		next = next.after(&group[i], a.identity)
+		list, err := inside(records[i].Body)
+		if err != nil {
+			return a.oneByOne(ctx, group, records)
+		}
+		if len(list) > 0 && len(a.changes) > 1 {
+			a.changes = append(a.changes, ',')
+		}
+		a.changes = append(a.changes, list...)
+	}
+	a.changes = append(a.changes, ']')
+	a.batch.Reset()
+	if err := a.batch.UnmarshalJSON(a.changes); err != nil {
+		return a.oneByOne(ctx, group, records)
+	}
+	a.batch.Position = next.Append(nil)
+	submitted, err := a.submit(ctx)
+	if ofDocument(err) {
+		return a.oneByOne(ctx, group, records)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.settle(ctx); err != nil { // that before; this one goes on
+		return err
+	}
+	a.submitted, a.reached, a.at = submitted, next, next
+	return nil
+}
+
+func (a *applier) submit(ctx context.Context) (p *riffle.Pending, err error) {
+	err = a.replica.Use(func(e *riffle.Engine) error {
+		p, err = e.Submit(ctx, &a.batch)
+		return err
+	})
+	return p, err
+}
+
+// inside returns what stands between the brackets of a list.
+func inside(body []byte) ([]byte, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		return nil, nil
+	}
+	if len(body) < 2 || body[0] != '[' || body[len(body)-1] != ']' {
+		return nil, errors.New("changes are no list")
+	}
+	return bytes.TrimSpace(body[1 : len(body)-1]), nil
+}
+
+// settle waits until what was submitted is durable and visible, and tells those who wait for it.
+func (a *applier) settle(ctx context.Context) error {
+	if a.submitted == nil {
+		return nil
+	}
+	if err := a.submitted.Wait(ctx); err != nil {
+		return err
+	}
+	a.submitted = nil
+	a.replica.applied.set(a.reached)
+	return nil
+}
+
+// oneByOne applies entries that the index refused together: each alone, and of one that it refuses
+// each change alone. What it refuses then is left out. The position moves with the last change of an
+// entry, so that after a crash all of them are applied again, which changes nothing.
+func (a *applier) oneByOne(ctx context.Context, group []oplog.Entry, records []oplog.Record) error {
+	if err := a.settle(ctx); err != nil {
+		return err
+	}
+	for i := range group {
+		next := a.at.after(&group[i], a.identity)
+		if err := a.entryAlone(ctx, &group[i], records[i].Body, next); err != nil {
+			return err
+		}
+		a.at = next
+		a.replica.applied.set(next)
+	}
+	return nil
+}
+
+func (a *applier) entryAlone(ctx context.Context, e *oplog.Entry, body []byte, next Position) error {
+	var changes []json.RawMessage
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &changes); err != nil {
+			a.refused(e, fmt.Errorf("the message is no list of changes: %w", err))
+			changes = nil
+		}
+	}
+	for _, change := range changes {
+		var b riffle.Batch
+		if err := b.UnmarshalJSON(slices.Concat([]byte{'['}, change, []byte{']'})); err != nil {
+			a.refused(e, err)
+			continue
+		}
+		err := a.applyNow(ctx, &b)
+		if ofDocument(err) {
+			a.refused(e, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return a.applyNow(ctx, &riffle.Batch{Position: next.Append(nil)})
+}
+
+func (a *applier) applyNow(ctx context.Context, b *riffle.Batch) error {
+	return a.replica.Use(func(e *riffle.Engine) error { return e.Apply(ctx, b) })
+}
+
+// refused tells of a change that is left out.
+func (a *applier) refused(e *oplog.Entry, err error) {
+	if told := a.replica.options.Refused; told != nil {
+		told(e.Sequence, err)
+	}
+}
+
+// ofDocument reports whether an index refused a batch because of what is in it. Other errors, such as
+// that of a full disk, stop the replica.
+func ofDocument(err error) bool {
+	_, document := errors.AsType[*riffle.DocumentError](err)
+	_, conflict := errors.AsType[*riffle.ConflictError](err)
+	return document || conflict
+}
+
+// schema opens the index with another schema. One that the index refuses is left out.
+func (a *applier) schema(ctx context.Context, e *oplog.Entry, body []byte) error {
+	if err := a.settle(ctx); err != nil {
+		return err
+	}
+	var schema riffle.Schema
+	err := json.Unmarshal(body, &schema)
+	if err == nil {
+		err = a.replica.reopen(&schema)
+	}
+	if err != nil {
+		if errors.Is(err, riffle.ErrClosed) {
+			return err
+		}
+		a.refused(e, err)
+	}
+	next := a.at.after(e, a.identity)
+	if err := a.applyNow(ctx, &riffle.Batch{Position: next.Append(nil)}); err != nil {
+		return err
+	}
+	a.at = next
+	a.replica.applied.set(next)
+	return nil
+}
