@@ -7,7 +7,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
-	github.com/riffle-search/riffle v0.0.0-00010101000000-000000000000
+	github.com/riffle-search/riffle v0.0.0
 )
 
 require (
