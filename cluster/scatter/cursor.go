@@ -1,0 +1,48 @@
+package scatter
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/riffle-search/riffle"
+)
+
+// A cursor is a place in the answer of all shards: for each, its last hit that comes before, and what
+// the search was decided by.
+type cursor struct {
+	Shards     []riffle.Cursor    `json:"s"` // zero where no hit of the shard comes before
+	Statistics *riffle.Statistics `json:"t"`
+	Or         bool               `json:"o,omitempty"` // ModeAndOr: not enough documents have all words
+}
+
+// begun reports whether the cursor is not the beginning of an answer.
+func (c *cursor) begun() bool { return c.Statistics != nil }
+
+// encode returns the text of the cursor, which is safe in a URL.
+func (c *cursor) encode() (string, error) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+// parseCursor reads a cursor of a number of shards; an empty text is the beginning.
+func parseCursor(text string, shards int) (c cursor, err error) {
+	if text == "" {
+		c.Shards = make([]riffle.Cursor, shards)
+		return c, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("scatter: Options.After is no cursor: %w", err)
+	}
+	if len(c.Shards) != shards || c.Statistics == nil {
+		return c, fmt.Errorf("scatter: Options.After is of an index with %d shards; this one has %d", len(c.Shards), shards)
+	}
+	return c, nil
+}
