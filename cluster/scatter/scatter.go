@@ -33,8 +33,9 @@ import (
 
 // A Shard is a part of the documents of an index.
 type Shard interface {
-	// Session begins to search the shard as it is now. The caller closes the session.
-	Session(ctx context.Context) (Session, error)
+	// Session begins to search the shard as it is now. The caller closes the session. atLeast is the
+	// sequence of an entry of the shard's log whose changes it must have, or 0.
+	Session(ctx context.Context, atLeast uint64) (Session, error)
 }
 
 // A Session searches a shard at one moment. *riffle.Snapshot is one.
@@ -42,6 +43,13 @@ type Session interface {
 	riffle.Searcher
 	Close()
 }
+
+// ErrGone says that a session has lost its snapshot, for example because its node has stopped. A search
+// that it happens to begins again.
+var ErrGone = errors.New("the snapshot of a shard is gone")
+
+// attempts is how often a search begins, if it loses snapshots.
+const attempts = 3
 
 // ErrUnsupported says that a search has a part that cannot be answered by several shards.
 var ErrUnsupported = errors.New("not supported for an index with shards")
@@ -84,6 +92,10 @@ func (h *Hit) Cursor() (string, error) { return h.at.encode() }
 type Options struct {
 	riffle.SearchOptions
 	After string // the Cursor of a hit
+
+	// AtLeast has, for each shard, the sequence of an entry of its log whose changes the search must
+	// see, or 0. Nil stands for zeros.
+	AtLeast []uint64
 }
 
 // Search ranks the documents of all shards that match a query.
@@ -92,12 +104,11 @@ func (x *Index) Search(ctx context.Context, q riffle.Query, o *Options) (*Result
 	if o == nil {
 		o = &Options{}
 	}
-	s, err := x.begin(ctx, q, o)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	r, err := s.search(ctx)
+	var r *Result
+	err := x.retry(ctx, q, o, func(s *search) (err error) {
+		r, err = s.search(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +116,28 @@ func (x *Index) Search(ctx context.Context, q riffle.Query, o *Options) (*Result
 	return r, nil
 }
 
+// retry calls run with sessions of all shards, and again with others if it loses one.
+func (x *Index) retry(ctx context.Context, q riffle.Query, o *Options, run func(*search) error) error {
+	for n := 1; ; n++ {
+		s, err := x.begin(ctx, q, o)
+		if err == nil {
+			err = run(s)
+			s.close()
+		}
+		if !errors.Is(err, ErrGone) || n == attempts || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // Count returns exactly how many documents of all shards match a query.
 func (x *Index) Count(ctx context.Context, q riffle.Query) (int, error) {
-	s, err := x.begin(ctx, q, &Options{})
-	if err != nil {
-		return 0, err
-	}
-	defer s.close()
-	return s.count(ctx, q)
+	n := 0
+	err := x.retry(ctx, q, &Options{}, func(s *search) (err error) {
+		n, err = s.count(ctx, q)
+		return err
+	})
+	return n, err
 }
 
 // Explain derives the score that Search gives the document with an id. The error matches
@@ -121,16 +146,20 @@ func (x *Index) Explain(ctx context.Context, q riffle.Query, id string, o *Optio
 	if o == nil {
 		o = &Options{}
 	}
-	s, err := x.begin(ctx, q, o)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
+	var explanation *riffle.Explanation
+	err := x.retry(ctx, q, o, func(s *search) (err error) {
+		explanation, err = s.explain(ctx, id)
+		return err
+	})
+	return explanation, err
+}
+
+func (s *search) explain(ctx context.Context, id string) (*riffle.Explanation, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
 	explanations := make([]*riffle.Explanation, len(s.sessions))
-	err = s.each(ctx, func(ctx context.Context, i int) error {
+	err := s.each(ctx, func(ctx context.Context, i int) error {
 		options := s.options(i)
 		e, err := s.sessions[i].Explain(ctx, s.query, id, &options)
 		if errors.Is(err, riffle.ErrNotFound) {
@@ -166,6 +195,9 @@ func (x *Index) begin(ctx context.Context, q riffle.Query, o *Options) (*search,
 	if err := supported(q, o); err != nil {
 		return nil, err
 	}
+	if o.AtLeast != nil && len(o.AtLeast) != len(x.shards) {
+		return nil, fmt.Errorf("scatter: Options.AtLeast has %d sequences for %d shards", len(o.AtLeast), len(x.shards))
+	}
 	s := &search{given: *o, asked: q, query: q, sessions: make([]Session, len(x.shards)), k: o.K, from: o.From}
 	if s.k == 0 && !o.NoHits {
 		s.k = riffle.DefaultK
@@ -178,7 +210,11 @@ func (x *Index) begin(ctx context.Context, q riffle.Query, o *Options) (*search,
 		s.given.Now = time.Now() // the same for all shards
 	}
 	err = s.each(ctx, func(ctx context.Context, i int) (err error) {
-		s.sessions[i], err = x.shards[i].Session(ctx)
+		var atLeast uint64
+		if o.AtLeast != nil {
+			atLeast = o.AtLeast[i]
+		}
+		s.sessions[i], err = x.shards[i].Session(ctx, atLeast)
 		return err
 	})
 	if err != nil {

@@ -3,307 +3,43 @@ package scatter_test
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"math/rand/v2"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/scatter"
-)
-
-var (
-	seed   = flag.Uint64("seed", 1, "of the random documents and queries")
-	rounds = flag.Int("rounds", 300, "queries for each number of shards")
+	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
 )
 
 // A local is a shard of this process.
 type local struct{ *riffle.Engine }
 
-func (l local) Session(context.Context) (scatter.Session, error) { return l.Snapshot() }
+func (l local) Session(context.Context, uint64) (scatter.Session, error) { return l.Snapshot() }
 
-var schema = &riffle.Schema{Fields: map[string]riffle.Field{
-	"title": {Type: riffle.FieldText, Analyzer: "english"}, "body": {Type: riffle.FieldText},
-	"tag": {Type: riffle.FieldKeyword}, "year": {Type: riffle.FieldNumber}, "at": {Type: riffle.FieldDate},
-	"flag": {Type: riffle.FieldBool},
-}}
-
-var words = strings.Fields("whale ship sea white black captain harpoon oil storm wind north south gull rope mast deck crew song night star")
-
-func text(rng *rand.Rand, most int) string {
-	var b strings.Builder
-	for range rng.IntN(most + 1) {
-		b.WriteString(words[min(rng.IntN(len(words)), rng.IntN(len(words)))]) // some are frequent
-		b.WriteByte(' ')
-	}
-	return b.String()
-}
-
-func document(rng *rand.Rand) map[string]any {
-	doc := map[string]any{"title": text(rng, 3), "body": text(rng, 12)}
-	if rng.IntN(5) > 0 {
-		doc["tag"] = fmt.Sprint("t", rng.IntN(6))
-	}
-	switch rng.IntN(5) {
-	case 0:
-		doc["year"] = 1800 + float64(rng.IntN(200))/2
-	case 1:
-		doc["year"] = []any{1800 + rng.IntN(50), 1850 + rng.IntN(50)}
-	case 2, 3:
-		doc["year"] = 1800 + rng.IntN(100)
-	}
-	if rng.IntN(3) > 0 {
-		doc["at"] = time.Unix(rng.Int64N(1000)*3600, 0).UTC()
-	}
-	if rng.IntN(3) > 0 {
-		doc["flag"] = rng.IntN(2) == 0
-	}
-	return doc
-}
-
-// open puts random documents into a number of shards, of which each has its own segments.
-func open(t *testing.T, rng *rand.Rand, shards, documents int) (*scatter.Index, *riffle.Multi) {
+func locals(t *testing.T, engines []*riffle.Engine) *scatter.Index {
 	t.Helper()
-	var members []riffle.Member
-	var all []scatter.Shard
-	for i := range shards {
-		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: schema, Durability: riffle.SyncNone})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { e.Close() })
-		members, all = append(members, riffle.Member{Name: fmt.Sprint("shard", i), Engine: e}), append(all, local{e})
+	var shards []scatter.Shard
+	for _, e := range engines {
+		shards = append(shards, local{e})
 	}
-	batches := make([]riffle.Batch, shards)
-	for n := range documents {
-		i := min(rng.IntN(shards), rng.IntN(shards+1)) // of different sizes
-		batches[i].Put(fmt.Sprint("d", n), document(rng))
-		if rng.IntN(documents/3) == 0 {
-			if err := errors.Join(members[i].Engine.Apply(t.Context(), &batches[i]), members[i].Engine.Flush(t.Context())); err != nil {
-				t.Fatal(err)
-			}
-			batches[i].Reset()
-		}
-	}
-	for i := range batches {
-		if err := members[i].Engine.Apply(t.Context(), &batches[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	x, err := scatter.New(all...)
+	x, err := scatter.New(shards...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := riffle.NewMulti(members...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x, m
+	return x
 }
 
-func word(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
-
-// leaf is a query without others in it.
-func leaf(rng *rand.Rand) riffle.Query {
-	field := []string{"title", "body"}[rng.IntN(2)]
-	switch rng.IntN(13) {
-	case 0, 1:
-		return riffle.Match{Field: field, Text: text(rng, 4), Mode: riffle.Mode(rng.IntN(3))}
-	case 2:
-		return riffle.Match{Fields: []string{"title", "body"}, Text: text(rng, 3), Boosts: map[string]float64{"title": 2.5}, Combine: riffle.Combine(rng.IntN(3))}
-	case 3:
-		return riffle.Phrase{Field: field, Text: word(rng) + " " + word(rng), Slop: rng.IntN(3)}
-	case 4:
-		return riffle.Near{Field: field, Phrases: []string{word(rng), word(rng)}, Distance: 1 + rng.IntN(4)}
-	case 5:
-		return riffle.PhrasePrefix{Field: "body", Text: word(rng) + " " + word(rng)[:2]}
-	case 6:
-		return riffle.Prefix{Field: "body", Prefix: word(rng)[:1+rng.IntN(2)]}
-	case 7:
-		return riffle.Range{Field: "year", From: 1800 + rng.IntN(60), To: 1850 + rng.IntN(60)}
-	case 8:
-		return riffle.Term{Field: "tag", Value: fmt.Sprint("t", rng.IntN(8))}
-	case 9:
-		return riffle.Exists{Field: []string{"year", "tag", "at"}[rng.IntN(3)]}
-	case 10:
-		return riffle.IDs{Values: []string{fmt.Sprint("d", rng.IntN(200)), fmt.Sprint("d", rng.IntN(200))}}
-	case 11:
-		return riffle.MatchBoolPrefix{Field: "body", Text: word(rng) + " " + word(rng)[:1], Mode: riffle.Mode(rng.IntN(3))}
-	}
-	return riffle.Match{Field: "body", Text: text(rng, 6)}
-}
-
-func query(rng *rand.Rand, depth int) riffle.Query {
-	if depth == 0 || rng.IntN(3) == 0 {
-		return leaf(rng)
-	}
-	some := func(most int) (list []riffle.Query) {
-		for range rng.IntN(most + 1) {
-			list = append(list, query(rng, depth-1))
-		}
-		return list
-	}
-	switch rng.IntN(6) {
-	case 0:
-		return riffle.Boost{Query: query(rng, depth-1), By: 0.5 + float64(rng.IntN(4))}
-	case 1:
-		return riffle.ConstantScore{Query: withoutAndOr(rng), Score: 1.5}
-	case 2:
-		return riffle.DisMax{Queries: append(some(2), query(rng, depth-1)), Tie: 0.3}
-	}
-	b := riffle.Bool{Must: some(2), Should: some(3)}
-	if rng.IntN(2) == 0 {
-		b.Filter = []riffle.Query{withoutAndOr(rng)}
-	}
-	if rng.IntN(4) == 0 {
-		b.MustNot = []riffle.Query{withoutAndOr(rng)}
-	}
-	if len(b.Must)+len(b.Should)+len(b.Filter) == 0 {
-		b.Must = []riffle.Query{riffle.All{}}
-	}
-	return b
-}
-
-// withoutAndOr is for places where ModeAndOr cannot stand.
-func withoutAndOr(rng *rand.Rand) riffle.Query {
-	for {
-		switch q := leaf(rng).(type) {
-		case riffle.Match:
-			if q.Mode != riffle.ModeAndOr {
-				return q
-			}
-		case riffle.MatchBoolPrefix:
-			if q.Mode != riffle.ModeAndOr {
-				return q
-			}
-		default:
-			return q
-		}
-	}
-}
-
-func order(rng *rand.Rand) (keys []riffle.SortKey) {
-	for range rng.IntN(3) {
-		k := riffle.SortKey{Desc: rng.IntN(2) == 0, Missing: riffle.MissingOrder(rng.IntN(2)), Mode: riffle.SortMode(rng.IntN(4))}
-		switch rng.IntN(6) {
-		case 0:
-			k = riffle.SortKey{Score: true, Desc: k.Desc}
-		case 1:
-			k = riffle.SortKey{ID: true, Desc: k.Desc}
-		case 2:
-			k.Field = "tag"
-		case 3:
-			k.Field = "at"
-		case 4:
-			k.Field = "flag"
-		default:
-			k.Field = "year"
-		}
-		keys = append(keys, k)
-	}
-	return keys
-}
-
-// TestExact compares random searches of 1, 3 and 8 shards with a Multi of the same engines, which
-// answers as one index: every hit, score and value of the order, totals and pages to the end.
-func TestExact(t *testing.T) {
-	for _, shards := range []int{1, 3, 8} {
-		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(*seed, uint64(shards)))
-			x, m := open(t, rng, shards, 400)
-			either, pages, refused := 0, 0, 0
-			for n := range *rounds {
-				q := query(rng, rng.IntN(3))
-				o := scatter.Options{SearchOptions: riffle.SearchOptions{
-					K: 1 + rng.IntN(20), ExactTotal: true, Sort: order(rng), Now: time.Unix(0, 0),
-				}}
-				if rng.IntN(3) == 0 {
-					o.From = rng.IntN(30)
-				}
-				if rng.IntN(3) == 0 {
-					o.Load, o.Highlight = []string{"tag", "title"}, &riffle.HighlightOptions{}
-				}
-				whole := o.SearchOptions
-				for page := range 4 {
-					want, wantErr := m.Search(t.Context(), q, &whole)
-					got, err := x.Search(t.Context(), q, &o)
-					if (err == nil) != (wantErr == nil) {
-						t.Fatalf("query %d, page %d: %v, the Multi says %v: %#v", n, page, err, wantErr, q)
-					}
-					if err != nil {
-						refused++
-						break
-					}
-					compare(t, fmt.Sprintf("query %d, page %d, %d hits: %#v, sort %v", n, page, o.K, q, o.Sort), got, want)
-					if t.Failed() || len(got.Hits) < o.K {
-						break
-					}
-					if o.After, err = got.Hits[len(got.Hits)-1].Cursor(); err != nil {
-						t.Fatal(err)
-					}
-					whole.After = want.Hits[len(want.Hits)-1].Cursor
-					o.From, whole.From = 0, 0
-					pages++
-				}
-				if t.Failed() {
-					return
-				}
-				if strings.Contains(fmt.Sprintf("%#v", q), "Mode:0x2") {
-					either++
-					continue
-				}
-				count, err := x.Count(t.Context(), q)
-				wantCount, wantErr := m.Count(t.Context(), q)
-				if count != wantCount || (err == nil) != (wantErr == nil) {
-					t.Fatalf("query %d: %d matches, the Multi has %d: %v, %v", n, count, wantCount, err, wantErr)
-				}
-			}
-			if pages == 0 || either == 0 || refused > *rounds/4 {
-				t.Errorf("%d later pages, %d queries with ModeAndOr, %d refused", pages, either, refused)
-			}
-		})
-	}
-}
-
-func compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result) {
+func open(t *testing.T, shards, documents int) *scatter.Index {
 	t.Helper()
-	if got.Total != want.Total || !got.TotalExact || !want.TotalExact || len(got.Hits) != len(want.Hits) {
-		t.Errorf("%d hits of %d, want %d of %d: %s", len(got.Hits), got.Total, len(want.Hits), want.Total, what)
-		return
-	}
-	for i := range got.Hits {
-		g, w := got.Hits[i].Hit, want.Hits[i]
-		w.Cursor, g.Engine = riffle.Cursor{}, fmt.Sprint("shard", got.Hits[i].Shard)
-		if !reflect.DeepEqual(g, w) {
-			t.Errorf("hit %d is %+v, want %+v: %s", i, g, w, what)
-			return
-		}
-	}
+	x, _ := scattertest.Open(t, locals, rand.New(rand.NewPCG(1, 1)), shards, documents)
+	return x
 }
 
-// TestExplain compares explanations.
-func TestExplain(t *testing.T) {
-	rng := rand.New(rand.NewPCG(*seed, 99))
-	x, m := open(t, rng, 3, 200)
-	for range 50 {
-		q, id := query(rng, 2), fmt.Sprint("d", rng.IntN(220))
-		got, err := x.Explain(t.Context(), q, id, nil)
-		want, wantErr := m.Explain(t.Context(), q, id, nil)
-		if (err == nil) != (wantErr == nil) || errors.Is(err, riffle.ErrNotFound) != errors.Is(wantErr, riffle.ErrNotFound) {
-			t.Fatalf("%s: %v, the Multi says %v: %#v", id, err, wantErr, q)
-		}
-		if err == nil && (got.Score != want.Score || got.Matches != want.Matches) {
-			t.Errorf("%s: %v %v, the Multi says %v %v: %#v", id, got.Matches, got.Score, want.Matches, want.Score, q)
-		}
-	}
-}
+func TestExact(t *testing.T) { scattertest.Run(t, 300, locals) }
 
 func TestUnsupported(t *testing.T) {
-	x, _ := open(t, rand.New(rand.NewPCG(1, 1)), 2, 20)
+	x := open(t, 2, 20)
 	for name, test := range map[string]struct {
 		q riffle.Query
 		o riffle.SearchOptions
@@ -321,8 +57,8 @@ func TestUnsupported(t *testing.T) {
 }
 
 func TestBadCursors(t *testing.T) {
-	x, _ := open(t, rand.New(rand.NewPCG(1, 1)), 2, 50)
-	y, _ := open(t, rand.New(rand.NewPCG(1, 1)), 3, 50)
+	x := open(t, 2, 50)
+	y := open(t, 3, 50)
 	r, err := y.Search(t.Context(), riffle.All{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +77,7 @@ func TestBadCursors(t *testing.T) {
 // A failing shard fails.
 type failing struct{ err error }
 
-func (f failing) Session(context.Context) (scatter.Session, error) { return nil, f.err }
+func (f failing) Session(context.Context, uint64) (scatter.Session, error) { return nil, f.err }
 
 func TestFailingShard(t *testing.T) {
 	boom := errors.New("boom")

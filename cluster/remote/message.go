@@ -1,0 +1,195 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riffle-search/riffle"
+)
+
+// messageVersion is that of requests and replies. A node refuses requests of a version that it does
+// not know, with errVersion.
+const messageVersion = 1
+
+// A request is what a session asks of a replica.
+type request struct {
+	Version int `json:"v"`
+
+	// Lease names the snapshot; empty takes a new one, of which AtLeast says what it must have.
+	Lease   string `json:"lease,omitempty"`
+	AtLeast uint64 `json:"at_least,omitempty"`
+
+	Timeout time.Duration `json:"timeout,omitempty"` // until the caller gives up; 0 for no limit
+
+	Verb    verb            `json:"verb"`
+	Query   json.RawMessage `json:"query,omitempty"`
+	Options *options        `json:"options,omitempty"` // of a search, and of an explanation
+	ID      *value          `json:"id,omitempty"`      // of a document: explain, get
+}
+
+type verb string
+
+const (
+	verbStatistics verb = "statistics"
+	verbSearch     verb = "search"
+	verbCount      verb = "count"
+	verbExplain    verb = "explain"
+	verbGet        verb = "get"
+	verbClose      verb = "close" // gives the lease back
+)
+
+// options are those of riffle.SearchOptions that a shard sees.
+type options struct {
+	K          int                      `json:"k,omitempty"`
+	Sort       []riffle.SortKey         `json:"sort,omitempty"`
+	After      riffle.Cursor            `json:"after,omitzero"`
+	ExactTotal bool                     `json:"exact_total,omitempty"`
+	NoHits     bool                     `json:"no_hits,omitempty"`
+	Load       []string                 `json:"load,omitempty"`
+	Versions   bool                     `json:"versions,omitempty"`
+	Highlight  *riffle.HighlightOptions `json:"highlight,omitempty"`
+	Partial    bool                     `json:"partial,omitempty"`
+	Similarity *riffle.BM25             `json:"similarity,omitempty"`
+	Statistics *riffle.Statistics       `json:"statistics,omitempty"`
+	Alpha      *float64                 `json:"alpha,omitempty"`
+	Now        time.Time                `json:"now,omitzero"`
+	Deadline   time.Duration            `json:"deadline,omitempty"`
+	FailLate   bool                     `json:"fail_late,omitempty"`
+}
+
+func optionsOf(o *riffle.SearchOptions) (*options, error) {
+	if o == nil {
+		return nil, nil
+	}
+	if o.Collapse != nil || o.From != 0 || len(o.Aggregations) > 0 || len(o.Selections) > 0 || o.Processor != 0 || o.Exec != nil {
+		return nil, errors.New("remote: Collapse, From, Aggregations, Selections, Processor and Exec do not go to another node")
+	}
+	return &options{
+		K: o.K, Sort: o.Sort, After: o.After, ExactTotal: o.ExactTotal, NoHits: o.NoHits, Load: o.Load, Versions: o.Versions,
+		Highlight: o.Highlight, Partial: o.Partial, Similarity: o.Similarity, Statistics: o.Statistics, Alpha: o.Alpha,
+		Now: o.Now, Deadline: o.Deadline, FailLate: o.FailLate,
+	}, nil
+}
+
+func (o *options) searchOptions() *riffle.SearchOptions {
+	if o == nil {
+		return nil
+	}
+	return &riffle.SearchOptions{
+		K: o.K, Sort: o.Sort, After: o.After, ExactTotal: o.ExactTotal, NoHits: o.NoHits, Load: o.Load, Versions: o.Versions,
+		Highlight: o.Highlight, Partial: o.Partial, Similarity: o.Similarity, Statistics: o.Statistics, Alpha: o.Alpha,
+		Now: o.Now, Deadline: o.Deadline, FailLate: o.FailLate,
+	}
+}
+
+// A reply is what a replica answers.
+type reply struct {
+	Version int    `json:"v"`
+	Lease   string `json:"lease,omitempty"`
+
+	Error *fault `json:"error,omitempty"`
+
+	Statistics  *riffle.Statistics  `json:"statistics,omitempty"`
+	Result      *result             `json:"result,omitempty"`
+	Count       int                 `json:"count,omitempty"`
+	Explanation *riffle.Explanation `json:"explanation,omitempty"`
+	Fields      map[string]value    `json:"fields,omitempty"`
+}
+
+type result struct {
+	Hits       []hit         `json:"hits"`
+	Total      int           `json:"total"`
+	TotalExact bool          `json:"total_exact,omitempty"`
+	Incomplete bool          `json:"incomplete,omitempty"`
+	Work       riffle.Work   `json:"work"`
+	Executor   string        `json:"executor"`
+	Duration   time.Duration `json:"duration"`
+}
+
+type hit struct {
+	ID        value                        `json:"id"` // ids are any bytes
+	Score     float64                      `json:"score"`
+	Sort      []value                      `json:"sort,omitempty"`
+	Fields    map[string]value             `json:"fields"` // null if none were asked for
+	Version   uint64                       `json:"version,omitempty"`
+	Fragments map[string][]riffle.Fragment `json:"fragments"` // likewise
+	Cursor    riffle.Cursor                `json:"cursor,omitzero"`
+}
+
+func resultOf(r *riffle.Result) *result {
+	to := &result{
+		Hits: make([]hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete,
+		Work: r.Work, Executor: r.Executor, Duration: r.Duration,
+	}
+	for i := range r.Hits {
+		h := &r.Hits[i]
+		to.Hits[i] = hit{ID: value{h.ID}, Score: h.Score, Fields: valuesOf(h.Fields), Version: h.Version, Fragments: h.Fragments, Cursor: h.Cursor}
+		for _, key := range h.Sort {
+			to.Hits[i].Sort = append(to.Hits[i].Sort, value{key})
+		}
+	}
+	return to
+}
+
+func (r *result) result() (*riffle.Result, error) {
+	to := &riffle.Result{
+		Hits: make([]riffle.Hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete,
+		Work: r.Work, Executor: r.Executor, Duration: r.Duration,
+	}
+	for i := range r.Hits {
+		h := &r.Hits[i]
+		id, ok := h.ID.of.(string)
+		if !ok {
+			return nil, fmt.Errorf("remote: the id of hit %d is no text", i)
+		}
+		to.Hits[i] = riffle.Hit{ID: id, Score: h.Score, Fields: plainOf(h.Fields), Version: h.Version, Fragments: h.Fragments, Cursor: h.Cursor}
+		for _, key := range h.Sort {
+			to.Hits[i].Sort = append(to.Hits[i].Sort, key.of)
+		}
+	}
+	return to, nil
+}
+
+func valuesOf(m map[string]any) map[string]value {
+	if m == nil {
+		return nil
+	}
+	to := make(map[string]value, len(m))
+	for name, v := range m {
+		to[name] = value{v}
+	}
+	return to
+}
+
+func plainOf(m map[string]value) map[string]any {
+	if m == nil {
+		return nil
+	}
+	to := make(map[string]any, len(m))
+	for name, v := range m {
+		to[name] = v.of
+	}
+	return to
+}
+
+// A fault is an error on its way.
+type fault struct {
+	Kind string `json:"kind"`
+	Part string `json:"part,omitempty"` // of a query
+	Text string `json:"text"`
+}
+
+// Kinds of faults, and the errors that callers see.
+const (
+	faultQuery   = "query"   // *riffle.QueryError
+	faultMissing = "missing" // riffle.ErrNotFound
+	faultLate    = "late"    // riffle.ErrLate
+	faultLease   = "lease"   // ErrLease
+	faultBusy    = "busy"    // ErrBusy
+	faultTime    = "time"    // context.DeadlineExceeded
+	faultClosed  = "closed"  // riffle.ErrClosed
+	faultVersion = "version" // ErrVersion
+	faultOther   = "other"
+)

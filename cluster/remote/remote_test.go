@@ -1,0 +1,376 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/remote"
+	"github.com/riffle-search/riffle/cluster/scatter"
+	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
+)
+
+// A fixed replica has an index that does not change.
+type fixed struct {
+	*riffle.Engine
+	waited atomic.Uint64
+}
+
+func (f *fixed) Use(use func(*riffle.Engine) error) error { return use(f.Engine) }
+
+func (f *fixed) Wait(_ context.Context, sequence uint64) error {
+	f.waited.Store(sequence)
+	return nil
+}
+
+// nodes are nodes of this process, by name, of which some are down or slow.
+type nodes struct {
+	mu      sync.Mutex
+	servers map[string]*remote.Server
+	engines map[string]*riffle.Engine
+	down    map[string]bool
+	slow    map[string]chan struct{} // answers when it is closed
+	calls   map[string]int
+}
+
+func (n *nodes) Call(ctx context.Context, node string, request []byte) ([]byte, error) {
+	n.mu.Lock()
+	s, down, slow := n.servers[node], n.down[node], n.slow[node]
+	n.calls[node]++
+	n.mu.Unlock()
+	if down || s == nil {
+		return nil, errors.New("connection refused")
+	}
+	if slow != nil {
+		select {
+		case <-slow:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.Handle(ctx, request), nil
+}
+
+// called returns the nodes that were called. The caller holds mu.
+func (n *nodes) called() map[string]bool {
+	names := map[string]bool{}
+	for name := range n.calls {
+		names[name] = true
+	}
+	return names
+}
+
+func (n *nodes) set(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+}
+
+// two returns a shard with two replicas on nodes a and b, which have the same documents.
+func two(t *testing.T) (*nodes, *remote.Shard, *scatter.Index) {
+	t.Helper()
+	n := &nodes{servers: map[string]*remote.Server{}, engines: map[string]*riffle.Engine{}, down: map[string]bool{}, slow: map[string]chan struct{}{}, calls: map[string]int{}}
+	for _, name := range []string{"a", "b"} {
+		e, err := riffle.Open(t.TempDir(), &riffle.Options{Durability: riffle.SyncNone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		for i := range 20 {
+			if err := e.Put(t.Context(), fmt.Sprint("d", i), map[string]any{"text": "whale", "n": i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{LeaseFor: time.Second})
+		t.Cleanup(s.Close)
+		n.servers[name], n.engines[name] = s, e
+	}
+	shard := remote.NewShard(n, "a", "b")
+	x, err := scatter.New(shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, shard, x
+}
+
+// TestExact compares searches over NATS with those of a Multi.
+func TestExact(t *testing.T) {
+	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	c, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	generation := 0
+	scattertest.Run(t, 60, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
+		generation++
+		index := fmt.Sprint("books", generation)
+		var shards []scatter.Shard
+		for i, e := range engines {
+			s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{})
+			stop, err := remote.Listen(c, remote.Subject(index, i, "node"), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+				for deadline := time.Now().Add(10 * time.Second); s.Leases() > 0 && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+				}
+				s.Close()
+			})
+			shards = append(shards, remote.NewShard(remote.NATS(c, index, i), "node"))
+		}
+		x, err := scatter.New(shards...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	})
+}
+
+// waitForLeases waits until all snapshots have been given back.
+func waitForLeases(t *testing.T, n *nodes) {
+	t.Helper()
+	for name, s := range n.servers {
+		for deadline := time.Now().Add(10 * time.Second); s.Leases() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("node %s holds %d snapshots", name, s.Leases())
+			}
+		}
+	}
+}
+
+// TestDown: with one replica down, no search fails; with both, the error says so.
+func TestDown(t *testing.T) {
+	n, shard, x := two(t)
+	for _, down := range []string{"a", "b"} {
+		n.set(func() { n.down = map[string]bool{down: true} })
+		for range 20 {
+			r, err := x.Search(t.Context(), riffle.All{}, nil)
+			if err != nil || r.Total != 20 {
+				t.Fatalf("%s is down: %v", down, err)
+			}
+		}
+	}
+	n.set(func() { n.down = map[string]bool{"a": true, "b": true} })
+	_, err := x.Search(t.Context(), riffle.All{}, nil)
+	if !errors.Is(err, remote.ErrUnreachable) || !strings.Contains(err.Error(), "node a") || !strings.Contains(err.Error(), "node b") {
+		t.Error(err)
+	}
+	n.set(func() { n.down = map[string]bool{"a": true} })
+	shard.SetNodes("a")
+	if _, err := x.Search(t.Context(), riffle.All{}, nil); !errors.Is(err, remote.ErrUnreachable) {
+		t.Error(err)
+	}
+	waitForLeases(t, n)
+}
+
+// TestDownBetweenPhases: the replica of a session goes down after its first answer. The search begins
+// again with the other one.
+func TestDownBetweenPhases(t *testing.T) {
+	n, shard, _ := two(t)
+	falling := &fallingShard{Shard: shard, n: n}
+	x, err := scatter.New(falling)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fell := 0
+	for range 10 {
+		n.set(func() { n.down = map[string]bool{} })
+		falling.fell = false
+		r, err := x.Search(t.Context(), riffle.Match{Field: "text", Text: "whale"}, &scatter.Options{SearchOptions: riffle.SearchOptions{ExactTotal: true}})
+		if err != nil || r.Total != 20 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if falling.fell {
+			fell++
+		}
+	}
+	if fell == 0 {
+		t.Error("no replica went down")
+	}
+	n.set(func() { n.down = map[string]bool{} })
+}
+
+// A fallingShard takes down the node that has answered the first request.
+type fallingShard struct {
+	*remote.Shard
+	n    *nodes
+	fell bool
+}
+
+func (f *fallingShard) Session(ctx context.Context, atLeast uint64) (scatter.Session, error) {
+	s, err := f.Shard.Session(ctx, atLeast)
+	return &fallingSession{Session: s, f: f}, err
+}
+
+type fallingSession struct {
+	scatter.Session
+	f *fallingShard
+}
+
+func (s *fallingSession) Statistics(ctx context.Context, q riffle.Query) (*riffle.Statistics, error) {
+	s.f.n.set(func() { clear(s.f.n.calls) })
+	st, err := s.Session.Statistics(ctx, q)
+	s.f.n.set(func() {
+		if len(s.f.n.calls) == 1 && !s.f.fell { // no second replica was asked
+			s.f.fell, s.f.n.down = true, s.f.n.called()
+		}
+	})
+	return st, err
+}
+
+// TestHedge: a replica that does not answer delays no search.
+func TestHedge(t *testing.T) {
+	n, _, x := two(t)
+	stuck := make(chan struct{})
+	n.set(func() { n.slow["a"] = stuck })
+	for range 10 {
+		if _, err := x.Search(t.Context(), riffle.All{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stuck)
+	waitForLeases(t, n)
+}
+
+// TestDeadline: the deadline of the caller ends the work of a node.
+func TestDeadline(t *testing.T) {
+	n, _, x := two(t)
+	n.set(func() {
+		n.slow["a"] = make(chan struct{})
+		n.slow["b"] = n.slow["a"]
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := x.Search(ctx, riffle.All{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	n, shard, x := two(t)
+	_, err := x.Search(t.Context(), riffle.Phrase{Field: "text", Text: "a b", Slop: -1}, nil)
+	if q, ok := errors.AsType[*riffle.QueryError](err); !ok || q.Part == "" {
+		t.Errorf("a bad query: %v", err)
+	}
+	if _, err := x.Explain(t.Context(), riffle.All{}, "nobody", nil); !errors.Is(err, riffle.ErrNotFound) {
+		t.Errorf("explaining nobody: %v", err)
+	}
+	if _, err := shard.Get(t.Context(), "nobody", 0); !errors.Is(err, riffle.ErrNotFound) {
+		t.Errorf("getting nobody: %v", err)
+	}
+	doc, err := shard.Get(t.Context(), "d7", 3)
+	if want := map[string]any{"text": "whale", "n": int64(7)}; err != nil || !reflect.DeepEqual(doc, want) {
+		t.Errorf("%v: %v", doc, err)
+	}
+	for _, request := range []string{"", "{}", `{"v": 2}`, `{"v": 1, "verb": "dance", "query": {"all": {}}}`, `{"v": 1, "verb": "search", "lease": "x", "query": {"all": {}}}`, `{"v": 1, "verb": "get"}`} {
+		if got := string(n.servers["a"].Handle(t.Context(), []byte(request))); !strings.Contains(got, `"error":{"kind":"`) {
+			t.Errorf("%s: %s", request, got)
+		}
+	}
+	waitForLeases(t, n)
+}
+
+// TestLeases: a snapshot ends by itself, and there are not more of them than allowed.
+func TestLeases(t *testing.T) {
+	e, err := riffle.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{Leases: 2, LeaseFor: 20 * time.Millisecond})
+	defer s.Close()
+	n := &nodes{servers: map[string]*remote.Server{"a": s}, calls: map[string]int{}}
+	shard := remote.NewShard(n, "a")
+	for i := range 3 {
+		session, err := shard.Session(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = session.Count(t.Context(), riffle.All{})
+		if (i == 2) != errors.Is(err, remote.ErrBusy) {
+			t.Errorf("snapshot %d: %v", i, err)
+		}
+		defer session.Close()
+	}
+	waitForLeases(t, n)
+}
+
+// TestAtLeast: a session waits for the replica.
+func TestAtLeast(t *testing.T) {
+	e, err := riffle.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	f := &fixed{Engine: e}
+	s := remote.NewServer(f, remote.ServerOptions{})
+	defer s.Close()
+	x, err := scatter.New(remote.NewShard(&nodes{servers: map[string]*remote.Server{"a": s}, calls: map[string]int{}}, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Search(t.Context(), riffle.All{}, &scatter.Options{AtLeast: []uint64{17}}); err != nil || f.waited.Load() != 17 {
+		t.Errorf("waited for %d: %v", f.waited.Load(), err)
+	}
+}
+
+// TestValues sends values of all types as stored fields.
+func TestValues(t *testing.T) {
+	n, shard, _ := two(t)
+	doc := map[string]any{
+		"text": "white \u2028 <whale>", "bytes": "\xff\x00", "empty": "", "true": true, "false": false,
+		"int": int64(math.MinInt64), "uint": uint64(math.MaxUint64), "whole": 3.0, "tiny": 5e-324, "huge": math.MaxFloat64,
+		"negative zero": math.Copysign(0, -1), "when": time.Date(1851, 10, 18, 1, 2, 3, 4, time.UTC),
+		"where": riffle.Point{Lat: 52.5, Lon: -13.25}, "many": []any{int64(1), 1.5, "x", true},
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 50 {
+		doc[fmt.Sprint("float", i)] = math.Float64frombits(rng.Uint64()&^(0x7ff<<52) | 1023<<52)
+		doc[fmt.Sprint("int", i)] = int64(rng.Uint64())
+	}
+	var want map[string]any
+	for _, s := range []string{"a", "b"} {
+		e := n.engines[s]
+		if err := e.Put(t.Context(), "all", doc); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if want, err = e.Get(t.Context(), "all"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := shard.Get(t.Context(), "all", 0)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		for name := range want {
+			if !reflect.DeepEqual(got[name], want[name]) {
+				t.Errorf("%s: %T %v, want %T %v", name, got[name], got[name], want[name], want[name])
+			}
+		}
+		t.Error(err)
+	}
+}

@@ -1,0 +1,250 @@
+// Package remote lets a search use the shards of other nodes (package scatter): a Server answers for
+// one replica, and a Shard asks the replicas of a shard, one of which answers for a session.
+//
+// # Which replica
+//
+// A session begins with the better of two replicas chosen at random: that with fewer requests under
+// way. If it has not answered after the time in which 95 of 100 requests were answered lately, a
+// second one is asked as well, and the first answer counts. If one fails, the next is asked at once.
+// A session stays with the replica that answered, because it holds the session's snapshot. When that
+// replica is gone, the error matches scatter.ErrGone, and the search begins again with another.
+//
+// # Requests and replies
+//
+// Both are JSON, with a version. Values keep their types: an int64 is written without a point, a
+// float64 with one, and others as objects. A request has the time that is left to its caller.
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/scatter"
+)
+
+// A Caller carries a request to a node and its reply back.
+type Caller interface {
+	// Call returns the reply of a node for a shard. An error means that there is none.
+	Call(ctx context.Context, node string, request []byte) ([]byte, error)
+}
+
+// A Shard is a shard with replicas on nodes. Its methods are safe for concurrent use.
+type Shard struct {
+	caller Caller
+
+	mu    sync.Mutex
+	nodes []*node
+	pace  pace
+}
+
+// A node has a replica.
+type node struct {
+	name  string
+	under int // requests under way
+}
+
+// NewShard returns a shard with replicas on the nodes of these names.
+func NewShard(c Caller, nodes ...string) *Shard {
+	s := &Shard{caller: c}
+	s.SetNodes(nodes...)
+	return s
+}
+
+// SetNodes says which nodes have a replica from now on.
+func (s *Shard) SetNodes(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var nodes []*node
+	for _, name := range names {
+		i := slices.IndexFunc(s.nodes, func(n *node) bool { return n.name == name })
+		if i >= 0 {
+			nodes = append(nodes, s.nodes[i])
+		} else {
+			nodes = append(nodes, &node{name: name})
+		}
+	}
+	s.nodes = nodes
+}
+
+// Session implements scatter.Shard.
+func (s *Shard) Session(_ context.Context, atLeast uint64) (scatter.Session, error) {
+	return &session{shard: s, atLeast: atLeast}, nil
+}
+
+// Get returns the stored fields of a document, which the replica that answers has applied up to the
+// entry atLeast. The error matches riffle.ErrNotFound if there is none.
+func (s *Shard) Get(ctx context.Context, id string, atLeast uint64) (map[string]any, error) {
+	r, _, err := s.first(ctx, &request{Verb: verbGet, ID: &value{id}, AtLeast: atLeast})
+	if err != nil {
+		return nil, err
+	}
+	return plainOf(r.Fields), nil
+}
+
+// order returns the nodes as they should be asked: the better of two first.
+func (s *Shard) order() []*node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	nodes := slices.Clone(s.nodes)
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	if len(nodes) > 1 && nodes[1].under < nodes[0].under {
+		nodes[0], nodes[1] = nodes[1], nodes[0]
+	}
+	return nodes
+}
+
+// call asks one node.
+func (s *Shard) call(ctx context.Context, n *node, r *request) (*reply, error) {
+	r.Version = messageVersion
+	if deadline, ok := ctx.Deadline(); ok {
+		if r.Timeout = time.Until(deadline); r.Timeout <= 0 {
+			return nil, context.DeadlineExceeded
+		}
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("remote: %w", err)
+	}
+	s.mu.Lock()
+	n.under++
+	s.mu.Unlock()
+	began := time.Now()
+	data, err = s.caller.Call(ctx, n.name, data)
+	s.mu.Lock()
+	n.under--
+	if err == nil {
+		s.pace.add(time.Since(began))
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, &callError{n.name, err}
+	}
+	to := &reply{}
+	if err := json.Unmarshal(data, to); err != nil {
+		return nil, fmt.Errorf("remote: the reply of node %s: %w", n.name, err)
+	}
+	if to.Error != nil {
+		return to, fmt.Errorf("node %s: %w", n.name, to.Error.err())
+	}
+	return to, nil
+}
+
+// A callError says that a node did not answer.
+type callError struct {
+	node string
+	err  error
+}
+
+func (e *callError) Error() string { return fmt.Sprintf("node %s: %v", e.node, e.err) }
+func (e *callError) Unwrap() error { return e.err }
+
+// another reports whether another replica may answer what one did not.
+func another(err error) bool {
+	_, unanswered := errors.AsType[*callError](err)
+	return unanswered || errors.Is(err, ErrBusy) || errors.Is(err, riffle.ErrClosed) || errors.Is(err, ErrVersion) || errors.Is(err, ErrLease)
+}
+
+// An answer is what a node has said.
+type answered struct {
+	node  *node
+	reply *reply
+	err   error
+}
+
+// first asks replicas until one answers.
+func (s *Shard) first(ctx context.Context, r *request) (*reply, *node, error) {
+	nodes := s.order()
+	answers := make(chan answered, len(nodes))
+	ask := func(n *node) {
+		own := *r
+		go func() {
+			to, err := s.call(ctx, n, &own)
+			answers <- answered{n, to, err}
+		}()
+	}
+	asked, open := 0, 0
+	var errs []error
+	next := func() {
+		if asked < len(nodes) {
+			ask(nodes[asked])
+			asked, open = asked+1, open+1
+		}
+	}
+	next()
+	hedge := time.NewTimer(s.hedgeAfter())
+	defer hedge.Stop()
+	for open > 0 {
+		select {
+		case a := <-answers:
+			open--
+			if a.err == nil || !another(a.err) || ctx.Err() != nil {
+				if open > 0 {
+					go s.forget(answers, open)
+				}
+				return a.reply, a.node, a.err
+			}
+			errs = append(errs, a.err)
+			next()
+		case <-hedge.C:
+			next()
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(errs...))
+}
+
+// forget gives back the snapshots of answers that come too late.
+func (s *Shard) forget(answers <-chan answered, open int) {
+	for range open {
+		if a := <-answers; a.reply != nil && a.reply.Lease != "" {
+			s.giveBack(a.node, a.reply.Lease)
+		}
+	}
+}
+
+const giveBackTimeout = 5 * time.Second
+
+func (s *Shard) giveBack(n *node, lease string) {
+	ctx, cancel := context.WithTimeout(context.Background(), giveBackTimeout)
+	defer cancel()
+	s.call(ctx, n, &request{Verb: verbClose, Lease: lease}) // otherwise the node ends it by itself
+}
+
+func (s *Shard) hedgeAfter() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pace.p95()
+}
+
+// A pace is how long the last requests took.
+type pace struct {
+	times [128]time.Duration
+	n     int
+}
+
+const (
+	firstHedge = 50 * time.Millisecond // until enough requests are known
+	leastHedge = time.Millisecond
+)
+
+func (p *pace) add(d time.Duration) {
+	p.times[p.n%len(p.times)] = d
+	p.n++
+}
+
+// p95 is the time within which 95 of 100 requests were answered.
+func (p *pace) p95() time.Duration {
+	n := min(p.n, len(p.times))
+	if n < 20 {
+		return firstHedge
+	}
+	sorted := p.times
+	slices.Sort(sorted[:n])
+	return max(leastHedge, sorted[n*95/100])
+}
