@@ -1,0 +1,173 @@
+package topology_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/topology"
+)
+
+func open(t *testing.T) *topology.Map {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	c, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := topology.Open(t.Context(), js, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMap(t *testing.T) {
+	m := open(t)
+	x := &topology.Index{
+		Name: "books", LogCopies: 1, Nodes: [][]string{{"a", "b"}, {"b"}},
+		Schema: &riffle.Schema{Fields: map[string]riffle.Field{"n": {Type: riffle.FieldNumber}}},
+	}
+	if err := m.Create(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Create(t.Context(), x); !errors.Is(err, topology.ErrExists) {
+		t.Error(err)
+	}
+	got, err := m.Get(t.Context(), "books")
+	if err != nil || got.Epoch == 0 || !reflect.DeepEqual(got.Nodes, x.Nodes) || got.Schema.Fields["n"].Type != riffle.FieldNumber {
+		t.Errorf("%+v: %v", got, err)
+	}
+	if names, err := m.List(t.Context()); err != nil || !reflect.DeepEqual(names, []string{"books"}) {
+		t.Errorf("%v: %v", names, err)
+	}
+	for name, bad := range map[string]func(*topology.Index) error{
+		"shards": func(x *topology.Index) error { x.Nodes = x.Nodes[:1]; return nil },
+		"name":   func(x *topology.Index) error { x.Name = "other"; return nil },
+		"nodes":  func(x *topology.Index) error { x.Nodes[0] = []string{"a", "a"}; return nil },
+		"error":  func(*topology.Index) error { return errors.New("no") },
+	} {
+		if err := m.Update(t.Context(), "books", bad); err == nil {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	if err := m.Delete(t.Context(), "books"); err != nil {
+		t.Error(err)
+	}
+	for _, err := range []error{m.Delete(t.Context(), "books"), m.Update(t.Context(), "books", nil), m.Delete(t.Context(), "a.b")} {
+		if !errors.Is(err, topology.ErrNoIndex) {
+			t.Error(err)
+		}
+	}
+	epoch := got.Epoch
+	if err := m.Create(t.Context(), x); err != nil || x.Epoch <= epoch {
+		t.Errorf("created again with epoch %d, before %d: %v", x.Epoch, epoch, err)
+	}
+}
+
+// TestUpdates lets many programs change one index at once: no change is lost.
+func TestUpdates(t *testing.T) {
+	m := open(t)
+	if err := m.Create(t.Context(), &topology.Index{Name: "books", LogCopies: 1, Nodes: [][]string{{}}}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			err := m.Update(t.Context(), "books", func(x *topology.Index) error {
+				x.Nodes[0] = append(x.Nodes[0], fmt.Sprint("n", i))
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	x, err := m.Get(t.Context(), "books")
+	if err != nil || len(x.Nodes[0]) != 8 {
+		t.Errorf("%+v: %v", x, err)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	m := open(t)
+	create := func(name string) {
+		if err := m.Create(t.Context(), &topology.Index{Name: name, LogCopies: 1, Nodes: [][]string{{"a"}}}); err != nil {
+			t.Error(err)
+		}
+	}
+	create("before")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var told []string
+	err := m.Watch(ctx, func(name string, x *topology.Index) {
+		told = append(told, fmt.Sprint(name, " ", x != nil))
+		switch len(told) {
+		case 1:
+			create("after")
+		case 2:
+			if err := m.Delete(t.Context(), "before"); err != nil {
+				t.Error(err)
+			}
+		case 3:
+			cancel()
+		}
+	})
+	if want := []string{"before true", "after true", "before false"}; !errors.Is(err, context.Canceled) || !reflect.DeepEqual(told, want) {
+		t.Errorf("%q: %v", told, err)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	nodes := []string{"a", "b", "c", "d", "e"}
+	places, err := topology.Place("books", 13, 3, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := map[string]int{}
+	for i, p := range places {
+		seen := map[string]bool{}
+		for _, n := range p {
+			load[n]++
+			seen[n] = true
+		}
+		if len(seen) != 3 {
+			t.Errorf("shard %d is on %q", i, p)
+		}
+	}
+	for _, n := range nodes {
+		if load[n] < 7 || load[n] > 8 {
+			t.Errorf("node %s has %d replicas of %d", n, load[n], 13*3)
+		}
+	}
+	again, err := topology.Place("books", 13, 3, []string{"e", "d", "c", "b", "a"})
+	if err != nil || !reflect.DeepEqual(places, again) {
+		t.Errorf("%v and %v: %v", places, again, err)
+	}
+	if _, err := topology.Place("books", 1, 6, nodes); err == nil {
+		t.Error("six replicas on five nodes")
+	}
+}
