@@ -100,6 +100,17 @@ func (l *Memory) wait(ctx context.Context, sequence uint64) (Entry, error) {
 	}
 }
 
+// Get implements Log.
+func (l *Memory) Get(_ context.Context, sequence uint64) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end := l.first + uint64(len(l.kept))
+	if sequence < l.first || sequence >= end {
+		return Entry{}, &GapError{Want: sequence, First: l.first, Last: end - 1}
+	}
+	return l.kept[sequence-l.first], nil
+}
+
 // Bounds implements Log.
 func (l *Memory) Bounds(context.Context) (Bounds, error) {
 	l.mu.Lock()

@@ -59,6 +59,9 @@ type Log interface {
 	// that is next, or that of ctx.
 	Read(ctx context.Context, from uint64) iter.Seq2[Entry, error]
 
+	// Get returns the entry with a sequence. The error is a *GapError if the log does not have it.
+	Get(ctx context.Context, sequence uint64) (Entry, error)
+
 	// Bounds returns what the log holds.
 	Bounds(ctx context.Context) (Bounds, error)
 

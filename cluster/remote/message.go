@@ -38,6 +38,7 @@ const (
 	verbExplain    verb = "explain"
 	verbGet        verb = "get"
 	verbClose      verb = "close" // gives the lease back
+	verbPing       verb = "ping"
 )
 
 // options are those of riffle.SearchOptions that a shard sees.
@@ -86,8 +87,9 @@ func (o *options) searchOptions() *riffle.SearchOptions {
 
 // A reply is what a replica answers.
 type reply struct {
-	Version int    `json:"v"`
-	Lease   string `json:"lease,omitempty"`
+	Version  int    `json:"v"`
+	Instance string `json:"instance"` // of the server: another one after it has started again
+	Lease    string `json:"lease,omitempty"`
 
 	Error *fault `json:"error,omitempty"`
 

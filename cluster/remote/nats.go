@@ -2,15 +2,18 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// Subject returns the subject of the requests for a replica.
-func Subject(index string, shard int, node string) string {
-	return fmt.Sprintf("riffle.%s.q.%d.%s", index, shard, node)
+// Subject returns the subject of the requests for a replica. The epoch is that of the index: a replica
+// of an index that was dropped is not taken for one of the next index of that name.
+func Subject(index string, epoch uint64, shard int, node string) string {
+	return fmt.Sprintf("riffle.%s.q.%d.%d.%s", index, epoch, shard, node)
 }
 
 // Listen lets a server answer the requests of a subject, until stop is called, which waits for those
@@ -29,21 +32,26 @@ func Listen(c *nats.Conn, subject string, s *Server) (stop func() error, err err
 		err := sub.Unsubscribe()
 		cancel()
 		under.Wait()
-		return err
+		return errors.Join(err, c.FlushTimeout(flushTimeout))
 	}, nil
 }
 
+const flushTimeout = 2 * time.Second
+
 // NATS returns the caller of the replicas of a shard by requests of NATS.
-func NATS(c *nats.Conn, index string, shard int) Caller { return natsCaller{c, index, shard} }
+func NATS(c *nats.Conn, index string, epoch uint64, shard int) Caller {
+	return natsCaller{c, index, epoch, shard}
+}
 
 type natsCaller struct {
 	conn  *nats.Conn
 	index string
+	epoch uint64
 	shard int
 }
 
 func (c natsCaller) Call(ctx context.Context, node string, request []byte) ([]byte, error) {
-	m, err := c.conn.RequestWithContext(ctx, Subject(c.index, c.shard, node), request)
+	m, err := c.conn.RequestWithContext(ctx, Subject(c.index, c.epoch, c.shard, node), request)
 	if err != nil {
 		return nil, err
 	}

@@ -43,13 +43,19 @@ type nodes struct {
 	down    map[string]bool
 	slow    map[string]chan struct{} // answers when it is closed
 	calls   map[string]int
+	lose    func(request []byte) bool // reports whether a request is lost; called with mu held
 }
 
 func (n *nodes) Call(ctx context.Context, node string, request []byte) ([]byte, error) {
 	n.mu.Lock()
 	s, down, slow := n.servers[node], n.down[node], n.slow[node]
 	n.calls[node]++
+	lost := n.lose != nil && n.lose(request)
 	n.mu.Unlock()
+	if lost {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if down || s == nil {
 		return nil, errors.New("connection refused")
 	}
@@ -128,7 +134,7 @@ func TestExact(t *testing.T) {
 		var shards []scatter.Shard
 		for i, e := range engines {
 			s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{})
-			stop, err := remote.Listen(c, remote.Subject(index, i, "node"), s)
+			stop, err := remote.Listen(c, remote.Subject(index, 1, i, "node"), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +147,7 @@ func TestExact(t *testing.T) {
 				}
 				s.Close()
 			})
-			shards = append(shards, remote.NewShard(remote.NATS(c, index, i), "node"))
+			shards = append(shards, remote.NewShard(remote.NATS(c, index, 1, i), "node"))
 		}
 		x, err := scatter.New(shards...)
 		if err != nil {
@@ -271,6 +277,40 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestRestart: a node loses a request because it starts again. Nobody waits for the deadline.
+func TestRestart(t *testing.T) {
+	n, shard, _ := two(t)
+	shard.SetNodes("a")
+	x, err := scatter.New(shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Search(t.Context(), riffle.All{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var lost atomic.Int64
+	n.set(func() {
+		n.lose = func(request []byte) bool {
+			if strings.Contains(string(request), `"search"`) && lost.Add(1) == 1 {
+				n.servers["a"].Close()
+				n.servers["a"] = remote.NewServer(&fixed{Engine: n.engines["a"]}, remote.ServerOptions{LeaseFor: time.Second})
+				return true
+			}
+			return false
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	began := time.Now()
+	if r, err := x.Search(ctx, riffle.All{}, nil); err != nil || r.Total == 0 || lost.Load() < 2 {
+		t.Errorf("after %d searches: %v", lost.Load(), err)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	n.set(func() { n.servers["a"].Close() })
+}
+
 func TestErrors(t *testing.T) {
 	n, shard, x := two(t)
 	_, err := x.Search(t.Context(), riffle.Phrase{Field: "text", Text: "a b", Slop: -1}, nil)
@@ -302,7 +342,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{Leases: 2, LeaseFor: 20 * time.Millisecond})
+	s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{Leases: 2, LeaseFor: time.Second})
 	defer s.Close()
 	n := &nodes{servers: map[string]*remote.Server{"a": s}, calls: map[string]int{}}
 	shard := remote.NewShard(n, "a")

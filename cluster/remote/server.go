@@ -30,8 +30,9 @@ type ServerOptions struct {
 
 // A Server answers the requests of other nodes about one replica.
 type Server struct {
-	replica Replica
-	o       ServerOptions
+	replica  Replica
+	o        ServerOptions
+	instance string
 
 	mu       sync.Mutex
 	requests int
@@ -59,7 +60,7 @@ func NewServer(r Replica, o ServerOptions) *Server {
 	if o.LeaseFor == 0 {
 		o.LeaseFor = 30 * time.Second
 	}
-	return &Server{replica: r, o: o, leases: map[string]*lease{}}
+	return &Server{replica: r, o: o, instance: rand.Text(), leases: map[string]*lease{}}
 }
 
 // Close ends all leases. Later requests fail.
@@ -82,15 +83,18 @@ func (s *Server) Leases() int {
 	return len(s.leases)
 }
 
-// Handle answers a request.
+// Handle answers a request. When ctx ends, the caller asks another replica.
 func (s *Server) Handle(ctx context.Context, data []byte) []byte {
-	to := &reply{Version: messageVersion}
+	to := &reply{Version: messageVersion, Instance: s.instance}
 	if err := s.handle(ctx, data, to); err != nil {
-		to = &reply{Version: messageVersion, Lease: to.Lease, Error: faultOf(err)}
+		if ctx.Err() != nil { // the server stops; the caller's deadline is in the request
+			err = fmt.Errorf("%w: %w", riffle.ErrClosed, err)
+		}
+		to = &reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Error: faultOf(err)}
 	}
 	b, err := json.Marshal(to)
 	if err != nil {
-		b, err = json.Marshal(&reply{Version: messageVersion, Lease: to.Lease, Error: faultOf(err)})
+		b, err = json.Marshal(&reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Error: faultOf(err)})
 		if err != nil {
 			panic(err) // a fault is two texts
 		}
@@ -111,7 +115,10 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
-	if r.Verb == verbClose {
+	switch r.Verb {
+	case verbPing:
+		return nil
+	case verbClose:
 		s.giveBack(r.Lease)
 		return nil
 	}

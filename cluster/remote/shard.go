@@ -9,6 +9,10 @@
 // A session stays with the replica that answered, because it holds the session's snapshot. When that
 // replica is gone, the error matches scatter.ErrGone, and the search begins again with another.
 //
+// While a request is under way, its node is asked twice a second whether it is there. If it does not
+// say so, or says that it has started again, the request has failed: whoever waits does not wait for
+// the deadline.
+//
 // # Requests and replies
 //
 // Both are JSON, with a version. Values keep their types: an int64 is written without a point, a
@@ -46,8 +50,9 @@ type Shard struct {
 
 // A node has a replica.
 type node struct {
-	name  string
-	under int // requests under way
+	name     string
+	under    int    // requests under way
+	instance string // of its server, as far as it is known
 }
 
 // NewShard returns a shard with replicas on the nodes of these names.
@@ -102,6 +107,35 @@ func (s *Shard) order() []*node {
 
 // call asks one node.
 func (s *Shard) call(ctx context.Context, n *node, r *request) (*reply, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	n.under++
+	instance := n.instance
+	s.mu.Unlock()
+	watch := time.AfterFunc(pingEvery, func() { s.watch(ctx, cancel, n, instance) })
+	defer watch.Stop()
+	began := time.Now()
+	to, err := s.exchange(ctx, n, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.under--
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errGone):
+		return nil, &callError{n.name, errGone}
+	case err != nil:
+		return nil, err
+	}
+	s.pace.add(time.Since(began))
+	n.instance = to.Instance
+	if to.Error != nil {
+		return to, fmt.Errorf("node %s: %w", n.name, to.Error.err())
+	}
+	return to, nil
+}
+
+// exchange sends a request to a node and reads the reply.
+func (s *Shard) exchange(ctx context.Context, n *node, r *request) (*reply, error) {
 	r.Version = messageVersion
 	if deadline, ok := ctx.Deadline(); ok {
 		if r.Timeout = time.Until(deadline); r.Timeout <= 0 {
@@ -112,28 +146,46 @@ func (s *Shard) call(ctx context.Context, n *node, r *request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	s.mu.Lock()
-	n.under++
-	s.mu.Unlock()
-	began := time.Now()
-	data, err = s.caller.Call(ctx, n.name, data)
-	s.mu.Lock()
-	n.under--
-	if err == nil {
-		s.pace.add(time.Since(began))
-	}
-	s.mu.Unlock()
-	if err != nil {
+	if data, err = s.caller.Call(ctx, n.name, data); err != nil {
 		return nil, &callError{n.name, err}
 	}
 	to := &reply{}
 	if err := json.Unmarshal(data, to); err != nil {
 		return nil, fmt.Errorf("remote: the reply of node %s: %w", n.name, err)
 	}
-	if to.Error != nil {
-		return to, fmt.Errorf("node %s: %w", n.name, to.Error.err())
-	}
 	return to, nil
+}
+
+const (
+	pingEvery   = 500 * time.Millisecond
+	pingTimeout = 400 * time.Millisecond
+)
+
+var errGone = errors.New("it does not answer any more")
+
+// watch asks a node whether it is there until ctx ends, and cancels when it is not, or when it is not
+// the instance that a request was sent to.
+func (s *Shard) watch(ctx context.Context, cancel context.CancelCauseFunc, n *node, instance string) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		short, done := context.WithTimeout(ctx, pingTimeout)
+		to, err := s.exchange(short, n, &request{Verb: verbPing})
+		done()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil || instance != "" && to.Instance != instance:
+			cancel(errGone)
+			return
+		}
+		instance = to.Instance
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // A callError says that a node did not answer.
@@ -158,8 +210,29 @@ type answered struct {
 	err   error
 }
 
+// Replicas that do not answer are asked again for a while: they may be opening.
+const (
+	patience = time.Second
+	pause    = 20 * time.Millisecond
+)
+
 // first asks replicas until one answers.
 func (s *Shard) first(ctx context.Context, r *request) (*reply, *node, error) {
+	for began := time.Now(); ; {
+		to, n, err := s.round(ctx, r)
+		if !errors.Is(err, ErrUnreachable) || time.Since(began) > patience {
+			return to, n, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, nil, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// round asks each replica once, until one answers.
+func (s *Shard) round(ctx context.Context, r *request) (*reply, *node, error) {
 	nodes := s.order()
 	answers := make(chan answered, len(nodes))
 	ask := func(n *node) {

@@ -30,20 +30,18 @@ func (r *Replica) compare(ctx context.Context, deep bool) error {
 	case !deep || p.Sequence == 0 || b.First > p.Sequence: // nothing to read, or it has been trimmed
 		return nil
 	}
-	for e, err := range r.log.Read(ctx, p.Sequence) {
-		if _, trimmed := errors.AsType[*oplog.GapError](err); trimmed { // meanwhile
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := oplog.Parse(e.Data); err != nil {
-			return diverged("its entry %d is damaged: %v", e.Sequence, err)
-		}
-		if sum := oplog.Checksum(e.Data); sum != p.Checksum {
-			return diverged("the message of its entry %d has checksum %016x, not %016x", e.Sequence, sum, p.Checksum)
-		}
-		break
+	e, err := r.log.Get(ctx, p.Sequence)
+	if _, trimmed := errors.AsType[*oplog.GapError](err); trimmed { // meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := oplog.Parse(e.Data); err != nil {
+		return diverged("its entry %d is damaged: %v", e.Sequence, err)
+	}
+	if sum := oplog.Checksum(e.Data); sum != p.Checksum {
+		return diverged("the message of its entry %d has checksum %016x, not %016x", e.Sequence, sum, p.Checksum)
 	}
 	return nil
 }

@@ -281,6 +281,15 @@ func (l *changedLog) Read(ctx context.Context, from uint64) iter.Seq2[oplog.Entr
 	}
 }
 
+func (l *changedLog) Get(ctx context.Context, sequence uint64) (oplog.Entry, error) {
+	e, err := l.Log.Get(ctx, sequence)
+	if err == nil && l.active.Load() && l.entry != nil {
+		e.Data = slices.Clone(e.Data)
+		l.entry(&e)
+	}
+	return e, err
+}
+
 // TestDiverged changes a log behind a replica: while it runs, and while it is closed.
 func TestDiverged(t *testing.T) {
 	other, err := (&oplog.Record{Kind: oplog.Changes, Body: []byte(`[{"delete": "x"}]`)}).Append(nil)

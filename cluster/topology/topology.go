@@ -30,8 +30,10 @@ type Index struct {
 	// Nodes has the names of the nodes with replicas of each shard. The number of shards never changes.
 	Nodes [][]string `json:"nodes"`
 
-	Schema        *riffle.Schema `json:"schema,omitempty"` // at the beginning of the logs
-	SchemaVersion uint64         `json:"schema_version"`
+	// Ready is set when the logs of all shards are there. Nobody uses an index before.
+	Ready bool `json:"ready"`
+
+	Schema *riffle.Schema `json:"schema,omitempty"` // of its indexes at the beginning of the logs
 }
 
 // MaxShards is the most shards of an index.

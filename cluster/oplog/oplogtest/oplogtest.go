@@ -108,6 +108,9 @@ func order(t *testing.T, l oplog.Log) {
 	if b := bounds(t, l); b.First != 1 || b.Last != 4 {
 		t.Errorf("the log holds %d to %d", b.First, b.Last)
 	}
+	if e, err := l.Get(t.Context(), 3); err != nil || e.Sequence != 3 || e.ID != "b1" || e.Lane != "b" || string(e.Data) != "data of b1" {
+		t.Errorf("entry 3 is %+v: %v", e, err)
+	}
 }
 
 // sentAgain appends an entry again: it keeps its place, or the writer hears that it has landed.
@@ -175,6 +178,12 @@ func gaps(t *testing.T, l oplog.Log) {
 	b := bounds(t, l)
 	if b.Last != 10 || b.First > 6 {
 		t.Fatalf("trimmed before 6, the log holds %d to %d", b.First, b.Last)
+	}
+	for _, want := range []uint64{b.First - 1, 11} {
+		e, err := l.Get(t.Context(), want)
+		if gap, ok := errors.AsType[*oplog.GapError](err); !ok || gap.Want != want || gap.Last != 10 {
+			t.Errorf("getting %d: entry %d, %v", want, e.Sequence, err)
+		}
 	}
 	for _, want := range []uint64{b.First - 1, 12, 100} {
 		for e, err := range l.Read(t.Context(), want) {

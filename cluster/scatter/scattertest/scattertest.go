@@ -24,7 +24,8 @@ var (
 // A Make returns the index whose shards have the documents of engines.
 type Make func(t *testing.T, engines []*riffle.Engine) *scatter.Index
 
-var schema = &riffle.Schema{Fields: map[string]riffle.Field{
+// Schema is that of the documents.
+var Schema = &riffle.Schema{Fields: map[string]riffle.Field{
 	"title": {Type: riffle.FieldText, Analyzer: "english"}, "body": {Type: riffle.FieldText},
 	"tag": {Type: riffle.FieldKeyword}, "year": {Type: riffle.FieldNumber}, "at": {Type: riffle.FieldDate},
 	"flag": {Type: riffle.FieldBool},
@@ -41,7 +42,8 @@ func text(rng *rand.Rand, most int) string {
 	return b.String()
 }
 
-func document(rng *rand.Rand) map[string]any {
+// Document returns a random document.
+func Document(rng *rand.Rand) map[string]any {
 	doc := map[string]any{"title": text(rng, 3), "body": text(rng, 12)}
 	if rng.IntN(5) > 0 {
 		doc["tag"] = fmt.Sprint("t", rng.IntN(6))
@@ -70,7 +72,7 @@ func Open(t *testing.T, make Make, rng *rand.Rand, shards, documents int) (*scat
 	var members []riffle.Member
 	var engines []*riffle.Engine
 	for i := range shards {
-		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: schema, Durability: riffle.SyncNone})
+		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: Schema, Durability: riffle.SyncNone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +82,7 @@ func Open(t *testing.T, make Make, rng *rand.Rand, shards, documents int) (*scat
 	var batches [64]riffle.Batch
 	for n := range documents {
 		i := min(rng.IntN(shards), rng.IntN(shards+1)) // of different sizes
-		batches[i].Put(fmt.Sprint("d", n), document(rng))
+		batches[i].Put(fmt.Sprint("d", n), Document(rng))
 		if rng.IntN(documents/3) == 0 {
 			if err := errors.Join(members[i].Engine.Apply(t.Context(), &batches[i]), members[i].Engine.Flush(t.Context())); err != nil {
 				t.Fatal(err)
@@ -132,23 +134,24 @@ func leaf(rng *rand.Rand) riffle.Query {
 	return riffle.Match{Field: "body", Text: text(rng, 6)}
 }
 
-func query(rng *rand.Rand, depth int) riffle.Query {
+// Query returns a random query with so many levels below it, at most.
+func Query(rng *rand.Rand, depth int) riffle.Query {
 	if depth == 0 || rng.IntN(3) == 0 {
 		return leaf(rng)
 	}
 	some := func(most int) (list []riffle.Query) {
 		for range rng.IntN(most + 1) {
-			list = append(list, query(rng, depth-1))
+			list = append(list, Query(rng, depth-1))
 		}
 		return list
 	}
 	switch rng.IntN(6) {
 	case 0:
-		return riffle.Boost{Query: query(rng, depth-1), By: 0.5 + float64(rng.IntN(4))}
+		return riffle.Boost{Query: Query(rng, depth-1), By: 0.5 + float64(rng.IntN(4))}
 	case 1:
 		return riffle.ConstantScore{Query: withoutAndOr(rng), Score: 1.5}
 	case 2:
-		return riffle.DisMax{Queries: append(some(2), query(rng, depth-1)), Tie: 0.3}
+		return riffle.DisMax{Queries: append(some(2), Query(rng, depth-1)), Tie: 0.3}
 	}
 	b := riffle.Bool{Must: some(2), Should: some(3)}
 	if rng.IntN(2) == 0 {
@@ -214,7 +217,7 @@ func Run(t *testing.T, rounds int, make Make) {
 			x, m := Open(t, make, rng, shards, 400)
 			either, pages, refused := 0, 0, 0
 			for n := range rounds {
-				q := query(rng, rng.IntN(3))
+				q := Query(rng, rng.IntN(3))
 				o := scatter.Options{SearchOptions: riffle.SearchOptions{
 					K: 1 + rng.IntN(20), ExactTotal: true, Sort: order(rng), Now: time.Unix(0, 0),
 				}}
@@ -235,7 +238,7 @@ func Run(t *testing.T, rounds int, make Make) {
 						refused++
 						break
 					}
-					compare(t, fmt.Sprintf("query %d, page %d, %d hits: %#v, sort %v", n, page, o.K, q, o.Sort), got, want)
+					Compare(t, fmt.Sprintf("query %d, page %d, %d hits: %#v, sort %v", n, page, o.K, q, o.Sort), got, want)
 					if t.Failed() || len(got.Hits) < o.K {
 						break
 					}
@@ -267,7 +270,9 @@ func Run(t *testing.T, rounds int, make Make) {
 	t.Run("explain", func(t *testing.T) { explanations(t, make) })
 }
 
-func compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result) {
+// Compare compares a result with that of a Multi whose engines are named shard0, shard1 and so on, or with
+// that of one index.
+func Compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result) {
 	t.Helper()
 	if got.Total != want.Total || !got.TotalExact || !want.TotalExact || len(got.Hits) != len(want.Hits) {
 		t.Errorf("%d hits of %d, want %d of %d: %s", len(got.Hits), got.Total, len(want.Hits), want.Total, what)
@@ -275,7 +280,10 @@ func compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result
 	}
 	for i := range got.Hits {
 		g, w := got.Hits[i].Hit, want.Hits[i]
-		w.Cursor, g.Engine = riffle.Cursor{}, fmt.Sprint("shard", got.Hits[i].Shard)
+		w.Cursor = riffle.Cursor{}
+		if w.Engine != "" {
+			g.Engine = fmt.Sprint("shard", got.Hits[i].Shard)
+		}
 		if !reflect.DeepEqual(g, w) {
 			t.Errorf("hit %d is %+v, want %+v: %s", i, g, w, what)
 			return
@@ -287,7 +295,7 @@ func explanations(t *testing.T, make Make) {
 	rng := rand.New(rand.NewPCG(*seed, 99))
 	x, m := Open(t, make, rng, 3, 200)
 	for range 50 {
-		q, id := query(rng, 2), fmt.Sprint("d", rng.IntN(220))
+		q, id := Query(rng, 2), fmt.Sprint("d", rng.IntN(220))
 		got, err := x.Explain(t.Context(), q, id, nil)
 		want, wantErr := m.Explain(t.Context(), q, id, nil)
 		if (err == nil) != (wantErr == nil) || errors.Is(err, riffle.ErrNotFound) != errors.Is(wantErr, riffle.ErrNotFound) {

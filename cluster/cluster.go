@@ -1,0 +1,228 @@
+// Package cluster keeps an index on several machines: its documents are divided into shards, each shard
+// has a replicated log on NATS JetStream, and replicas on several nodes read the log into ordinary riffle
+// indexes.
+//
+// A Client creates indexes, writes and searches. It may be a node itself (package node) or not.
+//
+//	c, err := cluster.Connect(ctx, conn, nil)
+//	err = c.Create(ctx, cluster.IndexOptions{Name: "books", Shards: 4, Replicas: 2, Nodes: nodes})
+//	books, err := c.Index(ctx, "books")
+//	written, err := books.Write(ctx, &batch)
+//	r, err := books.Search(ctx, q, &cluster.SearchOptions{Token: written.Token})
+//
+// # What is promised
+//
+// A change whose outcome is without error is in the log of its shard on a quorum of disks, synced, if
+// the servers run with SyncAlways. All replicas apply it in the order of the log. See package writer
+// for what is known of others.
+//
+//	read                            sees
+//	Search, Get                     what one replica of each shard has applied
+//	with a Token                    that, and at least the changes that the token stands for
+//	Get with Linearizable           all changes of the document acknowledged before the call
+//
+// Searches answer as one index of all documents would: see package scatter.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/remote"
+	"github.com/riffle-search/riffle/cluster/topology"
+	"github.com/riffle-search/riffle/cluster/writer"
+)
+
+// Options configure a Client. The zero value, and nil, have the defaults.
+type Options struct {
+	// Writer configures the writers of shards, but for Epoch and Schema.
+	Writer writer.Options
+
+	// Engine has the options of riffle that decide which documents can be indexed, such as Analyzers.
+	// They must be those of the nodes.
+	Engine riffle.Options
+}
+
+// A Client uses the indexes of a cluster. Its methods are safe for concurrent use.
+type Client struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+	m    *topology.Map
+	o    Options
+
+	mu      sync.Mutex
+	indexes map[string]*Index
+	closed  bool
+}
+
+// Connect returns a client that uses a connection, which the caller closes after the client.
+func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) {
+	c := &Client{conn: conn, indexes: map[string]*Index{}}
+	if o != nil {
+		c.o = *o
+	}
+	var err error
+	if c.js, err = jetstream.New(conn); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if c.m, err = topology.Open(ctx, c.js, 1); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ErrClosed says that a client is closed.
+var ErrClosed = errors.New("cluster: the client is closed")
+
+// Close ends the writers of the client. What is under way is not known then.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	var errs []error
+	for _, x := range c.indexes {
+		errs = append(errs, x.close())
+	}
+	clear(c.indexes)
+	return errors.Join(errs...)
+}
+
+// IndexOptions describe a new index.
+type IndexOptions struct {
+	Name     string
+	Shards   int      // 1 to topology.MaxShards; never changes
+	Replicas int      // of each shard
+	Nodes    []string // that may have replicas
+
+	LogCopies int   // of the log of each shard: 1, 3 or 5; 0 is 1
+	LogBytes  int64 // of each log: see jetlog.Config
+
+	Schema *riffle.Schema // nil for one of any fields
+}
+
+// Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
+// there is an index of the name.
+func (c *Client) Create(ctx context.Context, o IndexOptions) error {
+	if o.Shards < 1 || o.Shards > topology.MaxShards {
+		return fmt.Errorf("cluster: %d shards; 1 to %d are allowed", o.Shards, topology.MaxShards)
+	}
+	places, err := topology.Place(o.Name, o.Shards, o.Replicas, o.Nodes)
+	if err != nil {
+		return err
+	}
+	x := &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema}
+	if err := c.m.Create(ctx, x); err != nil {
+		return err
+	}
+	for i := range places {
+		config := jetlog.Config{Index: o.Name, Shard: i, Replicas: x.LogCopies, MaxBytes: o.LogBytes}
+		// A log that is there is left of an index that was dropped by a program which then failed.
+		err := jetlog.Delete(ctx, c.js, config)
+		if err == nil {
+			_, err = jetlog.Create(ctx, c.js, config)
+		}
+		if err != nil {
+			return errors.Join(err, c.drop(context.WithoutCancel(ctx), x))
+		}
+	}
+	err = c.m.Update(ctx, o.Name, func(now *topology.Index) error {
+		if now.Epoch != x.Epoch {
+			return fmt.Errorf("cluster: index %s was dropped meanwhile", o.Name)
+		}
+		now.Ready = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.answered(ctx, o.Name)
+}
+
+// answered waits until a replica of each shard of an index answers.
+func (c *Client) answered(ctx context.Context, name string) error {
+	ix, err := c.Index(ctx, name)
+	if err != nil {
+		return err
+	}
+	for {
+		_, err := ix.Count(ctx, riffle.All{})
+		if !errors.Is(err, remote.ErrUnreachable) {
+			return err
+		}
+		select {
+		case <-time.After(answerPause):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+const answerPause = 50 * time.Millisecond
+
+// Drop removes an index with all its documents. The error matches topology.ErrNoIndex if there is none
+// of the name.
+func (c *Client) Drop(ctx context.Context, name string) error {
+	x, err := c.m.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if open := c.indexes[name]; open != nil {
+		delete(c.indexes, name)
+		err = open.close()
+	}
+	return errors.Join(err, c.drop(ctx, x))
+}
+
+// drop removes an index from the map, and then its logs.
+func (c *Client) drop(ctx context.Context, x *topology.Index) error {
+	err := c.m.Delete(ctx, x.Name)
+	for i := range x.Nodes {
+		err = errors.Join(err, jetlog.Delete(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i}))
+	}
+	return err
+}
+
+// Indexes returns the names of all indexes.
+func (c *Client) Indexes(ctx context.Context) ([]string, error) { return c.m.List(ctx) }
+
+// Index returns an index of the cluster, which is open until the client is closed. The error matches
+// topology.ErrNoIndex if there is none of the name.
+func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
+	x, err := c.m.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !x.Ready {
+		return nil, fmt.Errorf("%w: %s is being created", topology.ErrNoIndex, name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	open := c.indexes[name]
+	if open != nil && open.epoch != x.Epoch { // dropped, and created again
+		if err := open.close(); err != nil {
+			return nil, err
+		}
+		open = nil
+	}
+	if open == nil {
+		if open, err = c.open(ctx, x); err != nil {
+			return nil, err
+		}
+		c.indexes[name] = open
+	}
+	open.moved(x)
+	return open, nil
+}

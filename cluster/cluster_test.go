@@ -1,0 +1,449 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/node"
+	"github.com/riffle-search/riffle/cluster/oplog"
+	"github.com/riffle-search/riffle/cluster/scatter"
+	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
+	"github.com/riffle-search/riffle/cluster/topology"
+)
+
+// A world is a server of NATS, nodes and a client in this process.
+type world struct {
+	t      *testing.T
+	server *server.Server
+	dir    string
+	nodes  map[string]*node.Node
+	conns  map[string]*nats.Conn
+	client *cluster.Client
+	js     jetstream.JetStream
+}
+
+func newWorld(t *testing.T, nodes ...string) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), nodes: map[string]*node.Node{}, conns: map[string]*nats.Conn{}}
+	var err error
+	w.server, err = server.NewServer(&server.Options{
+		DontListen: true, JetStream: true, StoreDir: filepath.Join(w.dir, "nats"), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.server.Start()
+	t.Cleanup(func() { w.server.Shutdown(); w.server.WaitForShutdown() })
+	if !w.server.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	for _, name := range nodes {
+		w.start(name)
+	}
+	t.Cleanup(func() {
+		for name := range w.nodes {
+			w.stop(name)
+		}
+	})
+	conn := w.connect()
+	t.Cleanup(conn.Close)
+	if w.client, err = cluster.Connect(t.Context(), conn, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if w.js, err = jetstream.New(conn); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) connect() *nats.Conn {
+	w.t.Helper()
+	c, err := nats.Connect("", nats.InProcessServer(w.server))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) start(name string) {
+	w.t.Helper()
+	w.conns[name] = w.connect()
+	n, err := node.Start(w.t.Context(), node.Options{
+		Name: name, Dir: filepath.Join(w.dir, name), Conn: w.conns[name], RetryAfter: 20 * time.Millisecond,
+		Engine: riffle.Options{Durability: riffle.SyncNone},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.nodes[name] = n
+}
+
+func (w *world) stop(name string) {
+	w.t.Helper()
+	if err := w.nodes[name].Close(); err != nil {
+		w.t.Error(err)
+	}
+	w.conns[name].Close()
+	delete(w.nodes, name)
+	delete(w.conns, name)
+}
+
+// create creates an index with two replicas of each shard on the nodes a, b and c.
+func (w *world) create(shards int) *cluster.Index {
+	w.t.Helper()
+	err := w.client.Create(w.t.Context(), cluster.IndexOptions{
+		Name: "books", Shards: shards, Replicas: 2, Nodes: []string{"a", "b", "c"}, Schema: scattertest.Schema, LogBytes: 64 << 20,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	x, err := w.client.Index(w.t.Context(), "books")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return x
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestExact writes documents, feeds one index with the logs, shard after shard, and compares searches.
+func TestExact(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	const shards, documents = 3, 300
+	x := w.create(shards)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var token cluster.Token
+	for n := 0; n < documents; {
+		var b riffle.Batch
+		for range 1 + rng.IntN(40) {
+			b.Put(fmt.Sprint("d", n), scattertest.Document(rng))
+			n++
+		}
+		written, err := x.Write(deadline(t), &b)
+		if err != nil || written.Err() != nil {
+			t.Fatal(err, written.Err())
+		}
+		token = token.And(written.Token)
+	}
+	one, err := riffle.Open(t.TempDir(), &riffle.Options{Schema: scattertest.Schema, Durability: riffle.SyncNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	for i := range shards {
+		w.feed(one, i)
+	}
+	for n := range 100 {
+		q := scattertest.Query(rng, rng.IntN(3))
+		o := riffle.SearchOptions{K: 1 + rng.IntN(20), ExactTotal: true, Now: time.Unix(0, 0), Load: []string{"*"}, Highlight: &riffle.HighlightOptions{}}
+		got, err := x.Search(deadline(t), q, &cluster.SearchOptions{Options: scatter.Options{SearchOptions: o}, Token: token})
+		want, wantErr := one.Search(t.Context(), q, &o)
+		if err != nil || wantErr != nil {
+			t.Fatalf("query %d: %v, one index says %v: %#v", n, err, wantErr, q)
+		}
+		scattertest.Compare(t, fmt.Sprintf("query %d: %#v", n, q), got, want)
+	}
+}
+
+// feed applies the log of a shard to an index.
+func (w *world) feed(e *riffle.Engine, shard int) {
+	w.t.Helper()
+	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: shard})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	bounds, err := log.Bounds(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if bounds.Last == 0 {
+		return
+	}
+	for entry, err := range log.Read(w.t.Context(), 1) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r, err := oplog.Parse(entry.Data)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var b riffle.Batch
+		if r.Kind == oplog.Changes {
+			err = errors.Join(b.UnmarshalJSON(r.Body), e.Apply(w.t.Context(), &b))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if entry.Sequence == bounds.Last {
+			return
+		}
+	}
+}
+
+// TestChanges lets writers change documents of their own, while nodes stop and start. Every read with
+// a token, and every linearizable one, sees the writer's last change; in the end the cluster has what
+// the writers know, and replicas of a shard have equal digests.
+func TestChanges(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	x := w.create(4)
+	const writers, rounds = 4, 60
+	all := make([]map[string]int64, writers)
+	var running sync.WaitGroup
+	for i := range writers {
+		all[i] = map[string]int64{}
+		running.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(i), 3))
+			mine := all[i]
+			var token cluster.Token
+			for n := range rounds {
+				var b riffle.Batch
+				for range 1 + rng.IntN(3) {
+					id := fmt.Sprintf("w%d-%d", i, rng.IntN(10))
+					if rng.IntN(4) == 0 {
+						b.Delete(id)
+						delete(mine, id)
+					} else {
+						b.Put(id, map[string]any{"year": n, "tag": fmt.Sprint("w", i)})
+						mine[id] = int64(n)
+					}
+				}
+				written, err := x.Write(deadline(t), &b)
+				if err != nil || written.Err() != nil {
+					t.Error(err, written.Err())
+					return
+				}
+				token = token.And(written.Token)
+				id := fmt.Sprintf("w%d-%d", i, rng.IntN(10))
+				for _, o := range []cluster.GetOptions{{Token: token}, {Linearizable: true}} {
+					doc, err := x.Get(deadline(t), id, o)
+					want, there := mine[id]
+					if there != (err == nil) || err != nil && !errors.Is(err, riffle.ErrNotFound) || there && doc["year"] != want {
+						t.Errorf("%s is %v, want %d %v: %v", id, doc["year"], want, there, err)
+						return
+					}
+				}
+				found, err := x.Search(deadline(t), riffle.Term{Field: "tag", Value: fmt.Sprint("w", i)}, &cluster.SearchOptions{Token: token,
+					Options: scatter.Options{SearchOptions: riffle.SearchOptions{ExactTotal: true}}})
+				if err != nil {
+					w.report(token)
+				}
+				if err != nil || found.Total != len(mine) {
+					t.Errorf("writer %d finds %+v of %d: %v", i, found, len(mine), err)
+					return
+				}
+			}
+		})
+	}
+	stopped := make(chan struct{})
+	go func() { running.Wait(); close(stopped) }()
+	for n := 0; ; n++ {
+		select {
+		case <-stopped:
+		case <-time.After(50 * time.Millisecond):
+			name := []string{"a", "b", "c"}[n%3]
+			w.stop(name)
+			time.Sleep(20 * time.Millisecond)
+			w.start(name)
+			w.running(name)
+			continue
+		}
+		break
+	}
+	want := map[string]int64{}
+	for _, mine := range all {
+		maps.Copy(want, mine)
+	}
+	var token cluster.Token
+	for range 4 { // writes to every shard, with high probability
+		var b riffle.Batch
+		for n := range 40 {
+			b.Delete(fmt.Sprint("nobody", n))
+		}
+		written, err := x.Write(deadline(t), &b)
+		if err != nil || written.Err() != nil {
+			t.Fatal(err, written.Err())
+		}
+		token = written.Token
+	}
+	r, err := x.Search(deadline(t), riffle.All{}, &cluster.SearchOptions{Token: token, Options: scatter.Options{SearchOptions: riffle.SearchOptions{K: 1000, Load: []string{"year"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, h := range r.Hits {
+		got[h.ID] = h.Fields["year"].(int64)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%d documents, want %d", len(got), len(want))
+	}
+	w.equalDigests(4, token)
+}
+
+// report logs where replicas and logs are.
+func (w *world) report(token cluster.Token) {
+	w.t.Logf("token %v", token.Sequences)
+	for i := range token.Sequences {
+		log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: i})
+		if err != nil {
+			w.t.Log(err)
+			continue
+		}
+		b, err := log.Bounds(w.t.Context())
+		w.t.Logf("log %d: %d to %d, %v", i, b.First, b.Last, err)
+	}
+	for name, n := range w.nodes {
+		for _, s := range n.Status() {
+			w.t.Logf("node %s, shard %d: %s at %d, %v", name, s.Shard, s.State, s.Position.Sequence, s.Err)
+		}
+	}
+}
+
+// running waits until all replicas of a node run.
+func (w *world) running(name string) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		all := w.nodes[name].Status()
+		if len(all) > 0 && !slices.ContainsFunc(all, func(s node.Status) bool { return s.State != node.Running }) {
+			return
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("node %s: %+v", name, all)
+		}
+	}
+}
+
+// equalDigests waits until all replicas have applied what a token stands for, and compares them.
+func (w *world) equalDigests(shards int, token cluster.Token) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		of := make([][]node.Status, shards)
+		behind := false
+		for _, n := range w.nodes {
+			for _, s := range n.Status() {
+				of[s.Shard] = append(of[s.Shard], s)
+				behind = behind || s.State != node.Running || s.Position.Sequence < token.Sequences[s.Shard]
+			}
+		}
+		for i := range of {
+			behind = behind || len(of[i]) != 2 || of[i][0].Position.Sequence != of[i][1].Position.Sequence
+		}
+		if behind {
+			if time.Now().After(end) {
+				w.t.Fatalf("replicas stay behind: %+v", of)
+			}
+			continue
+		}
+		for i := range of {
+			if of[i][0].Position != of[i][1].Position || of[i][0].Refused+of[i][1].Refused > 0 {
+				w.t.Errorf("replicas of shard %d: %+v", i, of[i])
+			}
+		}
+		return
+	}
+}
+
+// TestDrop drops an index and creates one of the same name.
+func TestDrop(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	var old cluster.Token
+	for range 3 {
+		x := w.create(2)
+		if n, err := x.Count(deadline(t), riffle.All{}); err != nil || n != 0 {
+			t.Fatalf("a new index has %d documents: %v", n, err)
+		}
+		var b riffle.Batch
+		b.Put("a", map[string]any{"year": 1})
+		written, err := x.Write(deadline(t), &b)
+		if err != nil || written.Err() != nil {
+			t.Fatal(err, written.Err())
+		}
+		if _, err := x.Get(deadline(t), "a", cluster.GetOptions{Token: written.Token}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Get(deadline(t), "a", cluster.GetOptions{Token: old}); (err == nil) != old.IsZero() {
+			t.Errorf("with the token of another index: %v", err)
+		}
+		old = written.Token
+		if err := w.client.Create(t.Context(), cluster.IndexOptions{Name: "books", Shards: 1, Replicas: 1, Nodes: []string{"a"}}); !errors.Is(err, topology.ErrExists) {
+			t.Error(err)
+		}
+		if err := w.client.Drop(deadline(t), "books"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.client.Index(t.Context(), "books"); !errors.Is(err, topology.ErrNoIndex) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRefusedWrites(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	x := w.create(2)
+	for name, fill := range map[string]func(*riffle.Batch){
+		"bad value": func(b *riffle.Batch) { b.Put("a", map[string]any{"year": "x"}) },
+		"condition": func(b *riffle.Batch) { b.PutIf("a", map[string]any{"year": 1}, 7) },
+		"position":  func(b *riffle.Batch) { b.Delete("a"); b.Position = []byte("x") },
+		"no id":     func(b *riffle.Batch) { b.Delete("") },
+	} {
+		var b riffle.Batch
+		b.Put("good", map[string]any{"year": 1})
+		fill(&b)
+		if written, err := x.Write(deadline(t), &b); err == nil {
+			t.Errorf("%s: %+v", name, written)
+		}
+	}
+	var b riffle.Batch
+	b.Put("\xff", map[string]any{"year": 1})
+	written, err := x.Write(deadline(t), &b)
+	if err != nil || written.Err() != nil {
+		t.Fatal(err, written.Err())
+	}
+	if doc, err := x.Get(deadline(t), "\xff", cluster.GetOptions{Token: written.Token}); err != nil || doc["year"] != int64(1) {
+		t.Errorf("%v: %v", doc, err)
+	}
+	if n, err := x.Count(deadline(t), riffle.All{}); err != nil || n != 1 {
+		t.Errorf("%d documents: %v", n, err)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	a := cluster.Token{Epoch: 7, Sequences: []uint64{1, 9}}
+	b := cluster.Token{Epoch: 7, Sequences: []uint64{4, 2}}
+	if got := a.And(b); got.String() != (cluster.Token{Epoch: 7, Sequences: []uint64{4, 9}}).String() {
+		t.Errorf("%+v", got)
+	}
+	for _, want := range []cluster.Token{{}, a, b} {
+		if got, err := cluster.ParseToken(want.String()); err != nil || got.String() != want.String() || got.IsZero() != want.IsZero() {
+			t.Errorf("%+v came back as %+v: %v", want, got, err)
+		}
+	}
+	for _, bad := range []string{"x", "e30", "!"} {
+		if got, err := cluster.ParseToken(bad); err == nil {
+			t.Errorf("%q is %+v", bad, got)
+		}
+	}
+}

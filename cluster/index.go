@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/remote"
+	"github.com/riffle-search/riffle/cluster/scatter"
+	"github.com/riffle-search/riffle/cluster/topology"
+	"github.com/riffle-search/riffle/cluster/writer"
+)
+
+// An Index is an index of the cluster. Its methods are safe for concurrent use.
+type Index struct {
+	name    string
+	epoch   uint64
+	writers []*writer.Writer
+	shards  []*remote.Shard
+	all     *scatter.Index
+
+	checker *riffle.Engine // an empty index with the schema, which validates documents
+	dir     string         // of checker
+}
+
+func (c *Client) open(ctx context.Context, x *topology.Index) (_ *Index, err error) {
+	ix := &Index{name: x.Name, epoch: x.Epoch}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ix.close())
+		}
+	}()
+	if ix.dir, err = os.MkdirTemp("", "riffle-cluster-"); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	o := c.o.Engine
+	o.Schema, o.Durability, o.GPU = x.Schema, riffle.SyncNone, nil
+	if ix.checker, err = riffle.Open(ix.dir, &o); err != nil {
+		return nil, err
+	}
+	var all []scatter.Shard
+	for i, nodes := range x.Nodes {
+		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i})
+		if err != nil {
+			return nil, err
+		}
+		w := c.o.Writer
+		w.Epoch = x.Epoch
+		ix.writers = append(ix.writers, writer.New(log, w))
+		s := remote.NewShard(remote.NATS(c.conn, x.Name, x.Epoch, i), nodes...)
+		ix.shards, all = append(ix.shards, s), append(all, s)
+	}
+	ix.all, err = scatter.New(all...)
+	return ix, err
+}
+
+// moved says where the replicas are.
+func (ix *Index) moved(x *topology.Index) {
+	for i, nodes := range x.Nodes {
+		ix.shards[i].SetNodes(nodes...)
+	}
+}
+
+func (ix *Index) close() error {
+	for _, w := range ix.writers {
+		w.Close()
+	}
+	var err error
+	if ix.checker != nil {
+		err = ix.checker.Close()
+	}
+	if ix.dir != "" {
+		err = errors.Join(err, os.RemoveAll(ix.dir))
+	}
+	return err
+}
+
+// SearchOptions configure a search; see scatter.Options.
+type SearchOptions struct {
+	scatter.Options
+	Token Token // the search sees the changes that it stands for; the zero Token stands for none
+}
+
+// Search ranks the documents that match a query.
+func (ix *Index) Search(ctx context.Context, q riffle.Query, o *SearchOptions) (*scatter.Result, error) {
+	if o == nil {
+		o = &SearchOptions{}
+	}
+	options, err := ix.options(o)
+	if err != nil {
+		return nil, err
+	}
+	return ix.all.Search(ctx, q, options)
+}
+
+func (ix *Index) options(o *SearchOptions) (*scatter.Options, error) {
+	options := o.Options
+	if o.Token.IsZero() {
+		return &options, nil
+	}
+	if err := ix.checkToken(o.Token); err != nil {
+		return nil, err
+	}
+	options.AtLeast = o.Token.Sequences
+	return &options, nil
+}
+
+// Count returns exactly how many documents match a query.
+func (ix *Index) Count(ctx context.Context, q riffle.Query) (int, error) { return ix.all.Count(ctx, q) }
+
+// Explain derives the score that Search gives the document with an id.
+func (ix *Index) Explain(ctx context.Context, q riffle.Query, id string, o *SearchOptions) (*riffle.Explanation, error) {
+	if o == nil {
+		o = &SearchOptions{}
+	}
+	options, err := ix.options(o)
+	if err != nil {
+		return nil, err
+	}
+	return ix.all.Explain(ctx, q, id, options)
+}
+
+// GetOptions configure Get.
+type GetOptions struct {
+	Token        Token
+	Linearizable bool // sees all changes of the document that were acknowledged before the call
+}
+
+// Get returns the stored fields of a document. The error matches riffle.ErrNotFound if there is none.
+func (ix *Index) Get(ctx context.Context, id string, o GetOptions) (map[string]any, error) {
+	i := topology.ShardOf(id, len(ix.shards))
+	var atLeast uint64
+	if !o.Token.IsZero() {
+		if err := ix.checkToken(o.Token); err != nil {
+			return nil, err
+		}
+		atLeast = o.Token.Sequences[i]
+	}
+	if o.Linearizable {
+		// A barrier in the log, not the end that a server names: a server that was the leader may not know
+		// of later entries.
+		n, err := ix.writers[i].Barrier(ctx)
+		if err != nil {
+			return nil, err
+		}
+		atLeast = max(atLeast, n)
+	}
+	return ix.shards[i].Get(ctx, id, atLeast)
+}

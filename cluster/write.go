@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/topology"
+	"github.com/riffle-search/riffle/cluster/writer"
+)
+
+// Written says what has become of a batch.
+type Written struct {
+	Token    Token            // stands for all changes that are done
+	Outcomes []writer.Outcome // of each change, in order
+}
+
+// Err returns the errors of all outcomes, joined, or nil if all changes are done.
+func (w *Written) Err() error {
+	var errs []error
+	for i := range w.Outcomes {
+		if err := w.Outcomes[i].Err; err != nil {
+			errs = append(errs, fmt.Errorf("change %d: %w", i, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Write carries out the changes of a batch, each on its own: several shards have no common moment. The
+// error is that of a batch of which nothing is carried out, because a document cannot be indexed or the
+// batch has conditions or a position. What becomes of each change is in Written.Outcomes.
+func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
+	if err := ix.checker.Validate(ctx, b); err != nil {
+		return nil, err
+	}
+	if len(b.Position) > 0 {
+		return nil, errors.New("cluster: a batch with a position; the positions of replicas are the cluster's")
+	}
+	changes, err := changesOf(b)
+	if err != nil {
+		return nil, err
+	}
+	of := make([][]writer.Change, len(ix.writers)) // by shard
+	from := make([][]int, len(ix.writers))         // their places in the batch
+	for i := range changes {
+		n := topology.ShardOf(changes[i].ID, len(ix.writers))
+		of[n], from[n] = append(of[n], changes[i]), append(from[n], i)
+	}
+	w := &Written{Token: Token{Epoch: ix.epoch, Sequences: make([]uint64, len(ix.writers))}, Outcomes: make([]writer.Outcome, len(changes))}
+	var wg sync.WaitGroup
+	for n := range of {
+		if len(of[n]) == 0 {
+			continue
+		}
+		wg.Go(func() {
+			for j, o := range ix.writers[n].Write(ctx, of[n]) {
+				w.Outcomes[from[n][j]] = o
+				w.Token.Sequences[n] = max(w.Token.Sequences[n], o.Sequence)
+			}
+		})
+	}
+	wg.Wait()
+	return w, nil
+}
+
+// changesOf returns the changes of a batch with the ids of their documents.
+func changesOf(b *riffle.Batch) ([]writer.Change, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, err
+	}
+	changes := make([]writer.Change, len(list))
+	for i := range list {
+		var c struct {
+			Put, Update, Delete json.RawMessage
+			IfVersion           json.RawMessage `json:"if_version"`
+		}
+		if err := json.Unmarshal(list[i], &c); err != nil {
+			return nil, err
+		}
+		if c.IfVersion != nil {
+			return nil, fmt.Errorf("cluster: change %d depends on a version, which only the index of one machine has", i)
+		}
+		for _, id := range []json.RawMessage{c.Put, c.Update, c.Delete} {
+			if id != nil {
+				changes[i].ID, err = idOf(id)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		changes[i].JSON = list[i]
+	}
+	return changes, nil
+}
+
+// idOf reads an id of the JSON form of a batch: a text, or {"bytes": …} in base64.
+func idOf(text json.RawMessage) (id string, err error) {
+	if bytes.HasPrefix(text, []byte{'{'}) {
+		var b struct{ Bytes []byte }
+		err = json.Unmarshal(text, &b)
+		return string(b.Bytes), err
+	}
+	err = json.Unmarshal(text, &id)
+	return id, err
+}
+
+// A Token stands for changes of an index: a read with the token sees them.
+type Token struct {
+	Epoch     uint64   `json:"e"` // of the index
+	Sequences []uint64 `json:"s"` // for each shard, the last entry of its log, or 0
+}
+
+// IsZero reports whether the token stands for nothing.
+func (t Token) IsZero() bool { return t.Sequences == nil }
+
+// String returns the token as a text that is safe in a URL.
+func (t Token) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // it is numbers
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParseToken reads the text of a token; an empty one is the zero Token.
+func ParseToken(text string) (t Token, err error) {
+	if text == "" {
+		return t, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &t)
+	}
+	if err == nil && t.Sequences == nil {
+		err = errors.New("it has no sequences")
+	}
+	if err != nil {
+		return Token{}, fmt.Errorf("cluster: %q is no token: %w", text, err)
+	}
+	return t, nil
+}
+
+// And returns the token that stands for the changes of both, which must be of the same index.
+func (t Token) And(o Token) Token {
+	switch {
+	case t.IsZero():
+		return o
+	case o.IsZero():
+		return t
+	}
+	both := Token{Epoch: t.Epoch, Sequences: append([]uint64(nil), t.Sequences...)}
+	for i, n := range o.Sequences {
+		if i < len(both.Sequences) {
+			both.Sequences[i] = max(both.Sequences[i], n)
+		}
+	}
+	return both
+}
+
+func (ix *Index) checkToken(t Token) error {
+	if t.Epoch != ix.epoch || len(t.Sequences) != len(ix.shards) {
+		return fmt.Errorf("cluster: the token is of another index than %s, or of one of that name that was dropped", ix.name)
+	}
+	return nil
+}
