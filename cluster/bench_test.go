@@ -1,0 +1,242 @@
+package cluster_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/embedded"
+	"github.com/riffle-search/riffle/cluster/node"
+	"github.com/riffle-search/riffle/cluster/scatter"
+)
+
+// passages returns the first passages of gutenberg-a.
+func passages(b *testing.B, n int) (ids []string, docs []map[string]any) {
+	b.Helper()
+	f, err := os.Open(filepath.Join(corpora(b), "gutenberg-a.jsonl.zst"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer z.Close()
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 1<<20)
+	for len(ids) < n && lines.Scan() {
+		var p struct{ ID, Title, Text string }
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			b.Fatal(err)
+		}
+		ids, docs = append(ids, p.ID), append(docs, map[string]any{"title": p.Title, "text": p.Text})
+	}
+	if err := lines.Err(); err != nil {
+		b.Fatal(err)
+	}
+	return ids, docs
+}
+
+func corpora(b *testing.B) string {
+	dir := os.Getenv("RIFFLE_CORPORA")
+	if dir == "" {
+		b.Skip("no corpora (set RIFFLE_CORPORA)")
+	}
+	return dir
+}
+
+// small returns a cluster of one server and nodes of this process, with an index.
+func small(b *testing.B, shards, replicas int, nodes ...string) *cluster.Index {
+	b.Helper()
+	dir := b.TempDir()
+	s, err := embedded.Start(embedded.Options{Name: "s", Dir: filepath.Join(dir, "nats"), MaxBytes: 64 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.Close)
+	for _, name := range nodes {
+		conn, err := s.Connect()
+		if err != nil {
+			b.Fatal(err)
+		}
+		n, err := node.Start(b.Context(), node.Options{Name: name, Dir: filepath.Join(dir, name), Conn: conn, Engine: riffle.Options{Durability: riffle.SyncNone}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { n.Close(); conn.Close() })
+	}
+	conn, err := s.Connect()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(conn.Close)
+	c, err := cluster.Connect(b.Context(), conn, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	if err := c.Create(b.Context(), cluster.IndexOptions{Name: "bench", Shards: shards, Replicas: replicas, Nodes: nodes, LogBytes: 4 << 30}); err != nil {
+		b.Fatal(err)
+	}
+	x, err := c.Index(b.Context(), "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return x
+}
+
+const perBatch = 200
+
+// write writes passages in batches from four goroutines, and returns the sum of the tokens.
+func write(b *testing.B, x *cluster.Index, ids []string, docs []map[string]any) cluster.Token {
+	b.Helper()
+	batches := make(chan int)
+	go func() {
+		defer close(batches)
+		for at := 0; at < len(ids); at += perBatch {
+			batches <- at
+		}
+	}()
+	var mu sync.Mutex
+	var token cluster.Token
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for at := range batches {
+				var batch riffle.Batch
+				for i := at; i < min(at+perBatch, len(ids)); i++ {
+					batch.Put(ids[i], docs[i])
+				}
+				w, err := x.Write(b.Context(), &batch)
+				if err == nil {
+					err = w.Err()
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				mu.Lock()
+				token = token.And(w.Token)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return token
+}
+
+// BenchmarkWrite puts 20,000 passages into one index by Apply, and into clusters of one log copy until
+// all replicas can search them. All run in this process.
+func BenchmarkWrite(b *testing.B) {
+	ids, docs := passages(b, 20_000)
+	report := func(b *testing.B, took time.Duration) {
+		b.ReportMetric(float64(len(ids))/took.Seconds(), "docs/s")
+	}
+	b.Run("apply", func(b *testing.B) {
+		for b.Loop() {
+			e, err := riffle.Open(b.TempDir(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			began := time.Now()
+			for at := 0; at < len(ids); at += perBatch {
+				var batch riffle.Batch
+				for i := at; i < min(at+perBatch, len(ids)); i++ {
+					batch.Put(ids[i], docs[i])
+				}
+				if err := e.Apply(b.Context(), &batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b, time.Since(began))
+			e.Close()
+		}
+	})
+	for _, c := range []struct{ shards, replicas int }{{1, 1}, {4, 1}, {4, 2}} {
+		b.Run(fmt.Sprintf("shards=%d/replicas=%d", c.shards, c.replicas), func(b *testing.B) {
+			for b.Loop() {
+				x := small(b, c.shards, c.replicas, []string{"a", "b"}[:c.replicas]...)
+				began := time.Now()
+				token := write(b, x, ids, docs)
+				if _, err := x.Search(b.Context(), riffle.All{}, &cluster.SearchOptions{Token: token}); err != nil {
+					b.Fatal(err)
+				}
+				report(b, time.Since(began))
+			}
+		})
+	}
+}
+
+// BenchmarkSearch searches 20,000 passages in one index and in one to four shards, top-10, without and
+// with the stored title.
+func BenchmarkSearch(b *testing.B) {
+	ids, docs := passages(b, 20_000)
+	data, err := os.ReadFile(filepath.Join(corpora(b), "queries/gutenberg-dev.tsv"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var queries []riffle.Query
+	for line := range strings.Lines(string(data)) {
+		_, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		queries = append(queries, riffle.Match{Field: "text", Text: text})
+	}
+	run := func(b *testing.B, search func(q riffle.Query, load []string) error) {
+		for _, load := range [][]string{nil, {"title"}} {
+			b.Run(fmt.Sprintf("load=%d", len(load)), func(b *testing.B) {
+				var times []time.Duration
+				n := 0
+				for b.Loop() {
+					began := time.Now()
+					if err := search(queries[n%len(queries)], load); err != nil {
+						b.Fatal(err)
+					}
+					times = append(times, time.Since(began))
+					n++
+				}
+				slices.Sort(times)
+				b.ReportMetric(times[len(times)/2].Seconds()*1e3, "p50-ms")
+				b.ReportMetric(times[len(times)*99/100].Seconds()*1e3, "p99-ms")
+			})
+		}
+	}
+	b.Run("one", func(b *testing.B) {
+		e, err := riffle.Open(b.TempDir(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer e.Close()
+		var batch riffle.Batch
+		for i := range ids {
+			batch.Put(ids[i], docs[i])
+		}
+		if err := e.Apply(b.Context(), &batch); err != nil {
+			b.Fatal(err)
+		}
+		run(b, func(q riffle.Query, load []string) error {
+			_, err := e.Search(b.Context(), q, &riffle.SearchOptions{Load: load})
+			return err
+		})
+	})
+	for _, shards := range []int{1, 4} {
+		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
+			x := small(b, shards, 1, "a")
+			token := write(b, x, ids, docs)
+			run(b, func(q riffle.Query, load []string) error {
+				_, err := x.Search(b.Context(), q, &cluster.SearchOptions{Token: token, Options: scatter.Options{SearchOptions: riffle.SearchOptions{Load: load}}})
+				return err
+			})
+		})
+	}
+}
