@@ -192,11 +192,13 @@ func (w *world) feed(e *riffle.Engine, shard int) {
 			w.t.Fatal(err)
 		}
 		var b riffle.Batch
-		if r.Kind == oplog.Changes {
-			err = errors.Join(b.UnmarshalJSON(r.Body), e.Apply(w.t.Context(), &b))
-			if err != nil {
+		for change, err := range oplog.EachChange(r.Body) {
+			if err := errors.Join(err, b.AddEncoded(change)); err != nil {
 				w.t.Fatal(err)
 			}
+		}
+		if err := e.Apply(w.t.Context(), &b); err != nil {
+			w.t.Fatal(err)
 		}
 		if entry.Sequence == bounds.Last {
 			return

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -41,7 +40,7 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 	if len(b.Position) > 0 {
 		return nil, errors.New("cluster: a batch with a position; the positions of replicas are the cluster's")
 	}
-	changes, err := changesOf(b)
+	changes, err := b.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 	from := make([][]int, len(ix.writers))         // their places in the batch
 	for i := range changes {
 		n := topology.ShardOf(changes[i].ID, len(ix.writers))
-		of[n], from[n] = append(of[n], changes[i]), append(from[n], i)
+		of[n], from[n] = append(of[n], writer.Change(changes[i])), append(from[n], i)
 	}
 	w := &Written{Token: Token{Epoch: ix.epoch, Sequences: make([]uint64, len(ix.writers))}, Outcomes: make([]writer.Outcome, len(changes))}
 	var wg sync.WaitGroup
@@ -66,52 +65,6 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 	}
 	wg.Wait()
 	return w, nil
-}
-
-// changesOf returns the changes of a batch with the ids of their documents.
-func changesOf(b *riffle.Batch) ([]writer.Change, error) {
-	text, err := json.Marshal(b)
-	if err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, err
-	}
-	changes := make([]writer.Change, len(list))
-	for i := range list {
-		var c struct {
-			Put, Update, Delete json.RawMessage
-			IfVersion           json.RawMessage `json:"if_version"`
-		}
-		if err := json.Unmarshal(list[i], &c); err != nil {
-			return nil, err
-		}
-		if c.IfVersion != nil {
-			return nil, fmt.Errorf("cluster: change %d depends on a version, which only the index of one machine has", i)
-		}
-		for _, id := range []json.RawMessage{c.Put, c.Update, c.Delete} {
-			if id != nil {
-				changes[i].ID, err = idOf(id)
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		changes[i].JSON = list[i]
-	}
-	return changes, nil
-}
-
-// idOf reads an id of the JSON form of a batch: a text, or {"bytes": …} in base64.
-func idOf(text json.RawMessage) (id string, err error) {
-	if bytes.HasPrefix(text, []byte{'{'}) {
-		var b struct{ Bytes []byte }
-		err = json.Unmarshal(text, &b)
-		return string(b.Bytes), err
-	}
-	err = json.Unmarshal(text, &id)
-	return id, err
 }
 
 // A Token stands for changes of an index: a read with the token sees them.

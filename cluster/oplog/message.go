@@ -3,6 +3,7 @@ package oplog
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -15,7 +16,7 @@ const messageVersion = 1
 type Kind uint8
 
 const (
-	Changes Kind = 1 + iota // the body is the JSON form of a riffle.Batch without a position
+	Changes Kind = 1 + iota // the body is encoded changes: AppendChange
 	Schema                  // the body is the JSON form of a riffle.Schema
 	Barrier                 // changes nothing
 )
@@ -119,6 +120,30 @@ func Parse(data []byte) (r Record, err error) {
 		return r, fmt.Errorf("the body of a message has %d bytes, not %d", len(r.Body), size)
 	}
 	return r, nil
+}
+
+// AppendChange appends an encoded change to the body of a message.
+func AppendChange(body, change []byte) []byte {
+	return append(binary.AppendUvarint(body, uint64(len(change))), change...)
+}
+
+// EachChange iterates over the changes in the body of a message. It yields one error at most, as the
+// last pair.
+func EachChange(body []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for at := 0; at < len(body); {
+			size, n := binary.Uvarint(body[at:])
+			if n <= 0 || size > uint64(len(body)-at-n) {
+				yield(nil, fmt.Errorf("a change of %d bytes in the last %d of a message", size, len(body)-at))
+				return
+			}
+			end := at + n + int(size)
+			if !yield(body[at+n:end:end], nil) {
+				return
+			}
+			at = end
+		}
+	}
 }
 
 // Checksum returns the checksum of a message that Parse has read.

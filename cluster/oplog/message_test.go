@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,31 @@ func TestDamagedMessage(t *testing.T) {
 	for n := range m {
 		if r, err := Parse(m[:n]); err == nil {
 			t.Errorf("cut to %d bytes: %+v", n, r)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	want := []string{"", "a", strings.Repeat("b", 300)}
+	var body []byte
+	whole := []int{0} // where changes end
+	for _, change := range want {
+		body = AppendChange(body, []byte(change))
+		whole = append(whole, len(body))
+	}
+	for n := range len(body) + 1 {
+		var got []string
+		var failed error
+		for change, err := range EachChange(body[:n]) {
+			if err != nil {
+				failed = err
+				break
+			}
+			got = append(got, string(change))
+		}
+		i := slices.Index(whole, n)
+		if (i >= 0) != (failed == nil) || i >= 0 && !slices.Equal(got, want[:i]) {
+			t.Errorf("%d bytes: %q, %v", n, got, failed)
 		}
 	}
 }

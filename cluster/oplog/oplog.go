@@ -32,9 +32,10 @@
 //	            ...    the body, compressed by zstd as one frame
 //	end - 8     8      xxHash64 of all bytes before it, little-endian
 //
-// The body of changes is the JSON form of a riffle.Batch without a position: an array. That of a
-// schema is the JSON form of a riffle.Schema. A barrier has none (length 0, no frame): it changes
-// nothing, and a read that waits for its sequence sees all that was acknowledged before.
+// The body of changes has for each change its length (varint) and its bytes, those of
+// riffle.Batch.Encode, which have a version of their own. That of a schema is the JSON form of a
+// riffle.Schema. A barrier has none (length 0, no frame): it changes nothing, and a read that waits for
+// its sequence sees all that was acknowledged before.
 package oplog
 
 import (

@@ -44,9 +44,16 @@ func (s *shard) append(r oplog.Record) uint64 {
 
 func (s *shard) apply(b *riffle.Batch) uint64 {
 	s.t.Helper()
-	body, err := json.Marshal(b)
+	changes, err := b.Encode()
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return s.append(oplog.Record{Kind: oplog.Barrier})
+	}
+	var body []byte
+	for _, c := range changes {
+		body = oplog.AppendChange(body, c.Data)
 	}
 	return s.append(oplog.Record{Kind: oplog.Changes, Body: body})
 }
@@ -202,8 +209,15 @@ func TestRefused(t *testing.T) {
 	b.Put("bad", map[string]any{"n": "two"})
 	b.Delete("a")
 	s.apply(&b)
-	s.append(oplog.Record{Kind: oplog.Changes, Body: []byte("no list")})
-	s.append(oplog.Record{Kind: oplog.Changes, Body: []byte(`[{"put": "c", "fields": {"n": 3}}, {"scrub": "d"}, 7]`)})
+	s.append(oplog.Record{Kind: oplog.Changes, Body: []byte("\xffcut off")})
+	var c riffle.Batch
+	c.Put("c", map[string]any{"n": 3})
+	good, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.append(oplog.Record{Kind: oplog.Changes, Body: slices.Concat(
+		oplog.AppendChange(nil, []byte("Xd")), oplog.AppendChange(nil, good[0].Data), oplog.AppendChange(nil, nil))})
 	s.append(oplog.Record{Kind: oplog.Schema, Body: []byte(`{"fields": {"n": {"type": "text"}}}`)})
 	s.put("d", map[string]any{"n": 4})
 	x := run(t, s.log, t.TempDir())
@@ -292,7 +306,7 @@ func (l *changedLog) Get(ctx context.Context, sequence uint64) (oplog.Entry, err
 
 // TestDiverged changes a log behind a replica: while it runs, and while it is closed.
 func TestDiverged(t *testing.T) {
-	other, err := (&oplog.Record{Kind: oplog.Changes, Body: []byte(`[{"delete": "x"}]`)}).Append(nil)
+	other, err := (&oplog.Record{Kind: oplog.Changes, Body: oplog.AppendChange(nil, []byte("D\x01x"))}).Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,6 +395,18 @@ func TestDamagedEntry(t *testing.T) {
 	s.put("b", map[string]any{"n": 2})
 	<-x.stopped
 	if _, ok := errors.AsType[*replica.DivergedError](x.why); !ok || x.Position().Sequence != 1 {
+		t.Errorf("at %d: %v", x.Position().Sequence, x.why)
+	}
+}
+
+// TestNewer: a replica stops at what it cannot read yet, and skips nothing.
+func TestNewer(t *testing.T) {
+	s := newShard(t)
+	x := run(t, s.log, t.TempDir())
+	s.put("a", map[string]any{"n": 1})
+	s.append(oplog.Record{Kind: oplog.Changes, Body: oplog.AppendChange(nil, []byte("\x1fX"))})
+	<-x.stopped
+	if !errors.Is(x.why, riffle.ErrFormat) || x.Position().Sequence > 1 || x.refused.Load() > 0 {
 		t.Errorf("at %d: %v", x.Position().Sequence, x.why)
 	}
 }

@@ -1,12 +1,10 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/oplog"
@@ -71,7 +69,6 @@ type applier struct {
 	submitted *riffle.Pending // or nil
 	reached   Position        // when it is done
 	batch     riffle.Batch
-	changes   []byte
 }
 
 func (a *applier) run(ctx context.Context, entries <-chan oplog.Entry) error {
@@ -143,22 +140,20 @@ func (a *applier) changesOf(ctx context.Context, group []oplog.Entry, records []
 		return nil
 	}
 	next := a.at
-	a.changes = append(a.changes[:0], '[')
+	a.batch.Reset()
 	for i := range records {
 		next = next.after(&group[i], a.identity)
-		list, err := inside(records[i].Body)
-		if err != nil {
-			return a.oneByOne(ctx, group, records)
+		for change, err := range oplog.EachChange(records[i].Body) {
+			if err == nil {
+				err = a.batch.AddEncoded(change)
+			}
+			if errors.Is(err, riffle.ErrFormat) {
+				return newer(&group[i], err)
+			}
+			if err != nil {
+				return a.oneByOne(ctx, group, records)
+			}
 		}
-		if len(list) > 0 && len(a.changes) > 1 {
-			a.changes = append(a.changes, ',')
-		}
-		a.changes = append(a.changes, list...)
-	}
-	a.changes = append(a.changes, ']')
-	a.batch.Reset()
-	if err := a.batch.UnmarshalJSON(a.changes); err != nil {
-		return a.oneByOne(ctx, group, records)
 	}
 	a.batch.Position = next.Append(nil)
 	submitted, err := a.submit(ctx)
@@ -183,16 +178,9 @@ func (a *applier) submit(ctx context.Context) (p *riffle.Pending, err error) {
 	return p, err
 }
 
-// inside returns what stands between the brackets of a list.
-func inside(body []byte) ([]byte, error) {
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 {
-		return nil, nil
-	}
-	if len(body) < 2 || body[0] != '[' || body[len(body)-1] != ']' {
-		return nil, errors.New("changes are no list")
-	}
-	return bytes.TrimSpace(body[1 : len(body)-1]), nil
+// newer is the error of a replica that cannot read what newer releases write.
+func newer(e *oplog.Entry, err error) error {
+	return fmt.Errorf("replica: entry %d was written by a newer release: %w", e.Sequence, err)
 }
 
 // settle waits until what was submitted is durable and visible, and tells those who wait for it.
@@ -227,21 +215,19 @@ func (a *applier) oneByOne(ctx context.Context, group []oplog.Entry, records []o
 }
 
 func (a *applier) entryAlone(ctx context.Context, e *oplog.Entry, body []byte, next Position) error {
-	var changes []json.RawMessage
-	if len(body) > 0 {
-		if err := json.Unmarshal(body, &changes); err != nil {
-			a.refused(e, fmt.Errorf("the message is no list of changes: %w", err))
-			changes = nil
-		}
-	}
-	for _, change := range changes {
+	for change, err := range oplog.EachChange(body) {
 		var b riffle.Batch
-		if err := b.UnmarshalJSON(slices.Concat([]byte{'['}, change, []byte{']'})); err != nil {
+		if err == nil {
+			err = b.AddEncoded(change)
+		}
+		if errors.Is(err, riffle.ErrFormat) {
+			return newer(e, err)
+		}
+		if err != nil {
 			a.refused(e, err)
 			continue
 		}
-		err := a.applyNow(ctx, &b)
-		if ofDocument(err) {
+		if err = a.applyNow(ctx, &b); ofDocument(err) {
 			a.refused(e, err)
 		} else if err != nil {
 			return err

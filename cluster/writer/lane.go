@@ -2,6 +2,7 @@ package writer
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -195,15 +196,13 @@ func (l *lane) encode(items []*item) ([]byte, error) {
 		r.Kind = oplog.Barrier
 		return r.Append(nil)
 	}
-	size := 2
+	size := 0
 	for _, x := range items {
-		size += len(x.change) + 1
+		size += len(x.change) + binary.MaxVarintLen32
 	}
 	r.Body = make([]byte, 0, size)
-	for i, x := range items {
-		r.Body = append(r.Body, "[,"[min(i, 1)])
-		r.Body = append(r.Body, x.change...)
+	for _, x := range items {
+		r.Body = oplog.AppendChange(r.Body, x.change)
 	}
-	r.Body = append(r.Body, ']')
 	return r.Append(make([]byte, 0, size/2+64))
 }

@@ -66,7 +66,7 @@ var (
 // A Change is a change of one document.
 type Change struct {
 	ID   string // of the document
-	JSON []byte // an element of the JSON form of a riffle.Batch
+	Data []byte // as riffle.Batch.Encode returns it
 }
 
 // An Outcome says what has become of a change: Sequence is that of its entry if Err is nil.
@@ -132,7 +132,7 @@ func (w *Writer) Write(ctx context.Context, changes []Change) []Outcome {
 	items := make([]*item, len(changes))
 	size := 0
 	for i := range changes {
-		size += len(changes[i].JSON)
+		size += len(changes[i].Data)
 	}
 	if err := w.admit(ctx, size); err != nil {
 		for i := range outcomes {
@@ -141,7 +141,7 @@ func (w *Writer) Write(ctx context.Context, changes []Change) []Outcome {
 		return outcomes
 	}
 	for i := range changes {
-		items[i] = &item{change: changes[i].JSON, done: make(chan struct{})}
+		items[i] = &item{change: changes[i].Data, done: make(chan struct{})}
 		w.laneOf(changes[i].ID).add(items[i])
 	}
 	w.adding.Done()

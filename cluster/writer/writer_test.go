@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/writer"
 )
 
+// put is a change, of which a writer needs to know no more than the document.
 func put(id string, n int) writer.Change {
-	return writer.Change{ID: id, JSON: fmt.Appendf(nil, `{"put": %q, "fields": {"n": %d}}`, id, n)}
+	return writer.Change{ID: id, Data: fmt.Appendf(nil, "%s %d", id, n)}
 }
 
 // A poorLog loses requests and answers, and delivers requests late.
@@ -70,14 +69,13 @@ func contents(t *testing.T, log oplog.Log) map[string]string {
 			t.Fatal(err)
 		}
 		if r.Kind == oplog.Changes {
-			var batch riffle.Batch
-			if err := batch.UnmarshalJSON(r.Body); err != nil {
-				t.Fatalf("%s: %v", r.Body, err)
-			}
-			for _, change := range strings.Split(strings.Trim(string(r.Body), "[]"), ",{") {
+			for change, err := range oplog.EachChange(r.Body) {
+				if err != nil {
+					t.Fatal(err)
+				}
 				var id string
 				var n int
-				if _, err := fmt.Sscanf(strings.TrimPrefix(change, "{"), `"put": %q, "fields": {"n": %d}}`, &id, &n); err != nil {
+				if _, err := fmt.Sscanf(string(change), "%s %d", &id, &n); err != nil {
 					t.Fatalf("%s: %v", change, err)
 				}
 				docs[id] = fmt.Sprint(n)
@@ -259,7 +257,7 @@ func TestSizes(t *testing.T) {
 	var changes []writer.Change
 	for i, size := range []int{10, 500_000, 400_000, 1_000_000, 2_000_000, 900_000, 300_000, 20} {
 		id := fmt.Sprint("d", i)
-		changes = append(changes, writer.Change{ID: id, JSON: fmt.Appendf(nil, `{"put": %q, "fields": {"text": %q}}`, id, random(size))})
+		changes = append(changes, writer.Change{ID: id, Data: []byte(random(size))})
 	}
 	for i, o := range w.Write(t.Context(), changes) {
 		if (i == 4) != errors.Is(o.Err, writer.ErrTooLarge) || i != 4 && o.Err != nil {
@@ -278,7 +276,7 @@ func TestBusy(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.Write(ctx, []writer.Change{put("a", 1)}) })
 	<-stuck.entered
-	large := writer.Change{ID: "b", JSON: make([]byte, 2000)}
+	large := writer.Change{ID: "b", Data: make([]byte, 2000)}
 	if o := w.Write(t.Context(), []writer.Change{large})[0]; !errors.Is(o.Err, writer.ErrBusy) {
 		t.Errorf("%+v", o)
 	}

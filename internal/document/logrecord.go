@@ -74,27 +74,7 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		if i%yieldOps == yieldOps-1 {
 			runtime.Gosched() // a megabyte takes most of a millisecond, and searches may wait for the core
 		}
-		op := &ops[i]
-		code := byte('P')
-		switch {
-		case op.Delete:
-			code = 'D'
-		case op.Update:
-			code = 'U'
-		}
-		buf = append(buf, code)
-		buf = binary.AppendUvarint(buf, uint64(len(op.ID)))
-		buf = append(buf, op.ID...)
-		if !op.Delete {
-			buf = appendSized(buf, op.Values)
-		}
-		if op.Update {
-			buf = binary.AppendUvarint(buf, uint64(len(op.Clear)))
-			for _, name := range op.Clear {
-				buf = binary.AppendUvarint(buf, uint64(len(name)))
-				buf = append(buf, name...)
-			}
-		}
+		buf = appendOperation(buf, &ops[i])
 		if len(buf)-begin >= maxRecordBytes {
 			begin = len(buf)
 			ends = append(ends, begin)
@@ -116,6 +96,38 @@ func EncodeRecords(buf []byte, ops []Operation, position string) (records [][]by
 		begin = end
 	}
 	return records, cuts, buf
+}
+
+func appendOperation(dst []byte, op *Operation) []byte {
+	code := byte('P')
+	switch {
+	case op.Delete:
+		code = 'D'
+	case op.Update:
+		code = 'U'
+	}
+	dst = append(dst, code)
+	dst = binary.AppendUvarint(dst, uint64(len(op.ID)))
+	dst = append(dst, op.ID...)
+	if !op.Delete {
+		dst = appendSized(dst, op.Values)
+	}
+	if op.Update {
+		dst = binary.AppendUvarint(dst, uint64(len(op.Clear)))
+		for _, name := range op.Clear {
+			dst = binary.AppendUvarint(dst, uint64(len(name)))
+			dst = append(dst, name...)
+		}
+	}
+	return dst
+}
+
+// AppendRecord appends the record of one operation.
+func AppendRecord(dst []byte, op *Operation) []byte {
+	if op.Update {
+		dst = append(dst, recordWithUpdate)
+	}
+	return appendOperation(dst, op)
 }
 
 // appendSized appends the length of some values and the values.
