@@ -100,9 +100,7 @@ func (w *world) start(name string) {
 
 func (w *world) stop(name string) {
 	w.t.Helper()
-	if err := w.nodes[name].Close(); err != nil {
-		w.t.Error(err)
-	}
+	w.nodes[name].Close()
 	w.conns[name].Close()
 	delete(w.nodes, name)
 	delete(w.conns, name)

@@ -9,6 +9,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ type Options struct {
 	// replica.
 	Engine riffle.Options
 
-	Server remote.ServerOptions // of each replica
+	// Server configures how each replica is searched.
+	Server remote.ServerOptions
 
 	RetryAfter time.Duration // how long a replica waits before it starts again; 0 is a second
 	Log        *slog.Logger  // nil for none
@@ -65,6 +67,11 @@ type place struct {
 	index string
 	epoch uint64
 	shard int
+}
+
+// comparePlaces orders replicas for people.
+func comparePlaces(a, b place) int {
+	return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.shard, b.shard), cmp.Compare(a.epoch, b.epoch))
 }
 
 // Start starts a node.
@@ -93,10 +100,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 // Close closes all replicas. The files stay.
-func (n *Node) Close() error {
+func (n *Node) Close() {
 	n.cancel()
 	<-n.done
-	return nil
 }
 
 // run follows the map until the node is closed.
@@ -176,9 +182,7 @@ func (n *Node) Status() []Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var all []Status
-	for _, p := range slices.SortedFunc(maps.Keys(n.shards), func(a, b place) int {
-		return cmpPlace(a, b)
-	}) {
+	for _, p := range slices.SortedFunc(maps.Keys(n.shards), comparePlaces) {
 		all = append(all, n.shards[p].status())
 	}
 	return all

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +29,6 @@ type shard struct {
 	replica *replica.Replica // while it is running
 	at      replica.Position // when it last was
 	err     error
-}
-
-func cmpPlace(a, b place) int {
-	return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.shard, b.shard), cmp.Compare(a.epoch, b.epoch))
 }
 
 // stop closes the replica and waits until it is closed.
