@@ -228,7 +228,7 @@ func TestFuzz(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests, %d carried out", sent, good)
-	if good < sent/20 {
+	if good < sent/20 && len(patterns) > 1 {
 		t.Errorf("of %d requests only %d were carried out: the others have not got far", sent, good)
 	}
 }

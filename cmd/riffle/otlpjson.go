@@ -168,7 +168,7 @@ func otlpValueOf(v attribute.Value) otlpValue {
 	case attribute.STRINGSLICE:
 		return arrayOf(v.AsStringSlice(), attribute.StringValue)
 	}
-	s := v.Emit()
+	s := v.String()
 	return otlpValue{String: &s}
 }
 
