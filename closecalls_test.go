@@ -24,13 +24,19 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 	}
 	discard := func(_ any, err error) error { return err }
 	return map[string]func(i int) error{
-		"Engine.Analyzer":   func(int) error { return discard(e.Analyzer("")) },
-		"Engine.Apply":      func(i int) error { return e.Apply(ctx, batch(i)) },
-		"Engine.Check":      func(int) error { return checkAll(e) },
-		"Engine.Checkpoint": func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
-		"Engine.Close":      func(int) error { return nil }, // called by the test
-		"Engine.Compact":    func(int) error { return e.Compact(ctx) },
-		"Engine.Count":      func(int) error { return discard(e.Count(ctx, q)) },
+		"Engine.Analyzer":       func(int) error { return discard(e.Analyzer("")) },
+		"Engine.Apply":          func(i int) error { return e.Apply(ctx, batch(i)) },
+		"Engine.CachedLists":    func(int) error { return discard(e.CachedLists(10)) },
+		"Engine.GPUCachedLists": func(int) error { return discard(e.GPUCachedLists(10)) },
+		"Engine.SetCacheBytes":  func(i int) error { return e.SetCacheBytes(int64(1+i%4) << 20) },
+		"Engine.Fields":         func(int) error { return discard(e.Fields()) },
+		"Engine.Postings":       func(int) error { return discard(e.Postings(ctx, "text", "w1", nil)) },
+		"Snapshot.Postings":     func(int) error { return discard(s.Postings(ctx, "text", "w1", nil)) },
+		"Engine.Check":          func(int) error { return checkAll(e) },
+		"Engine.Checkpoint":     func(i int) error { return e.Checkpoint(ctx, fmt.Sprint("copy", copies.Add(1))) },
+		"Engine.Close":          func(int) error { return nil }, // called by the test
+		"Engine.Compact":        func(int) error { return e.Compact(ctx) },
+		"Engine.Count":          func(int) error { return discard(e.Count(ctx, q)) },
 		"Engine.DeleteByQuery": func(i int) error {
 			return discard(e.DeleteByQuery(ctx, IDs{[]string{fmt.Sprint("new", i%10)}}, nil))
 		},

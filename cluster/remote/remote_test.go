@@ -128,7 +128,7 @@ func TestExact(t *testing.T) {
 	}
 	defer c.Close()
 	generation := 0
-	scattertest.Run(t, 60, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
+	scattertest.Run(t, 30, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
 		generation++
 		index := fmt.Sprint("books", generation)
 		var shards []scatter.Shard
@@ -139,11 +139,14 @@ func TestExact(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
+				for deadline := time.Now().Add(10 * time.Second); s.Leases() > 0; time.Sleep(time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Errorf("%d snapshots are held", s.Leases())
+						break
+					}
+				}
 				if err := stop(); err != nil {
 					t.Error(err)
-				}
-				for deadline := time.Now().Add(10 * time.Second); s.Leases() > 0 && time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond)
 				}
 				s.Close()
 			})
@@ -342,7 +345,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{Leases: 2, LeaseFor: time.Second})
+	s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{Leases: 2, LeaseFor: 3 * time.Second})
 	defer s.Close()
 	n := &nodes{servers: map[string]*remote.Server{"a": s}, calls: map[string]int{}}
 	shard := remote.NewShard(n, "a")
