@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -82,9 +83,9 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 		devices = 0
 	}
 	saturate := func(length time.Duration) (float64, error) {
-		return load(b.clients, len(r.plans), length, func(i int) error {
+		return load(b.ctx, b.clients, len(r.plans), length, func(ctx context.Context, i int) error {
 			q, on := m.draw(rand.New(rand.NewPCG(b.seed, uint64(i))))
-			return s.askOn(b, r, q, on)
+			return s.askOn(ctx, r, q, on)
 		})
 	}
 	measure := func(name string, do func() ([]figure, error)) error {
@@ -121,7 +122,7 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 		err := measure(fmt.Sprintf("%s, %v at %g", m.name, p, share), func() ([]figure, error) {
 			return b.arrivals(s, rate, func(rng *rand.Rand) func() error {
 				q, on := m.draw(rng)
-				return func() error { return s.askOn(b, r, q, on) }
+				return func() error { return s.askOn(b.ctx, r, q, on) }
 			})
 		})
 		if err != nil {

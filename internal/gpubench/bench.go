@@ -195,7 +195,9 @@ func (b *bench) progress(began time.Time, what string) {
 	}
 }
 
-// profile writes a CPU profile of a measurement, with -profile, until it is stopped.
+// profile writes a CPU profile of a measurement, with -profile, until it is stopped. Then it writes
+// the waits for locks since the start of the command, too: those of a measurement are what pprof
+// -diff_base leaves of them without the profile before.
 func (b *bench) profile(part, name string) (stop func(), err error) {
 	if b.profiles == "" {
 		return func() {}, nil
@@ -203,16 +205,22 @@ func (b *bench) profile(part, name string) (stop func(), err error) {
 	if err := os.MkdirAll(b.profiles, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.Create(filepath.Join(b.profiles, strings.NewReplacer(" ", "-", ",", "", "/", "-").Replace(part+" "+name)+".pprof"))
+	path := filepath.Join(b.profiles, strings.NewReplacer(" ", "-", ",", "", "/", "-", "=", "").Replace(b.c.Name+" "+part+" "+name))
+	f, err := os.Create(path + ".pprof")
 	if err != nil {
 		return nil, err
 	}
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	runtime.SetMutexProfileFraction(100)
 	return func() {
 		pprof.StopCPUProfile()
 		_ = f.Close()
+		if f, err := os.Create(path + "-locks.pprof"); err == nil {
+			_ = pprof.Lookup("mutex").WriteTo(f, 0)
+			_ = f.Close()
+		}
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -162,8 +163,8 @@ func (m *sharer) byWeight() []int {
 
 // saturated has one client per core send queries.
 func (m *sharer) saturated(r *reference, x cpuexec.Parallel, s sharing) ([]figure, error) {
-	rate, err := load(s.cores, len(r.plans), m.seconds, func(i int) error {
-		top, err := x.TopK(m.ctx, r.plans[i])
+	rate, err := load(m.ctx, s.cores, len(r.plans), m.seconds, func(ctx context.Context, i int) error {
+		top, err := x.TopK(ctx, r.plans[i])
 		if err == nil {
 			err = r.check(i, &top)
 		}

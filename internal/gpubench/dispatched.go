@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -50,11 +51,13 @@ func (s *station) close() (err error) {
 }
 
 // ask answers query i and checks it.
-func (s *station) ask(b *bench, r *reference, i int) error { return s.askOn(b, r, i, dispatch.Any) }
+func (s *station) ask(ctx context.Context, r *reference, i int) error {
+	return s.askOn(ctx, r, i, dispatch.Any)
+}
 
 // askOn does so on one side.
-func (s *station) askOn(b *bench, r *reference, i int, on dispatch.Side) error {
-	a, err := s.TopK(b.ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}, On: on})
+func (s *station) askOn(ctx context.Context, r *reference, i int, on dispatch.Side) error {
+	a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}, On: on})
 	if err != nil {
 		return err
 	}
@@ -63,17 +66,18 @@ func (s *station) askOn(b *bench, r *reference, i int, on dispatch.Side) error {
 
 // load has clients wait for answers, for a time. It returns queries a second.
 func (s *station) load(b *bench, r *reference, length time.Duration) (float64, error) {
-	return load(b.clients, len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
+	return load(b.ctx, b.clients, len(r.plans), length, func(ctx context.Context, i int) error { return s.ask(ctx, r, i) })
 }
 
 // loadAll does so with enough clients for all devices to have full batches.
 func (s *station) loadAll(b *bench, r *reference, length time.Duration) (float64, error) {
-	return load(max(b.clients, s.Appetite()), len(r.plans), length, func(i int) error { return s.ask(b, r, i) })
+	return load(b.ctx, max(b.clients, s.Appetite()), len(r.plans), length, func(ctx context.Context, i int) error { return s.ask(ctx, r, i) })
 }
 
 // load has clients send queries from 0 on, each client one after another, cyclically, for a time.
-// It returns queries a second.
-func load(clients, queries int, length time.Duration, ask func(i int) error) (float64, error) {
+// It returns queries a second. Each client has a context of its own, as the requests of a server do:
+// all that wait with the same one lock its channel, and thousands of them take turns at that lock.
+func load(ctx context.Context, clients, queries int, length time.Duration, ask func(ctx context.Context, i int) error) (float64, error) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var once sync.Once
@@ -81,8 +85,10 @@ func load(clients, queries int, length time.Duration, ask func(i int) error) (fl
 	start := time.Now()
 	for range clients {
 		group.Go(func() {
+			own, stop := context.WithCancel(ctx)
+			defer stop()
 			for time.Since(start) < length {
-				if err := ask(int(next.Add(1)-1) % queries); err != nil {
+				if err := ask(own, int(next.Add(1)-1)%queries); err != nil {
 					once.Do(func() { first = err })
 					return
 				}

@@ -77,7 +77,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 			}
 			return b.arrivals(s, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func() error {
 				q := rng.IntN(len(r.plans))
-				return func() error { return s.ask(b, r, q) }
+				return func() error { return s.ask(b.ctx, r, q) }
 			})
 		})
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // ranges measures how several GPUs hold an index, with the same memory of each: an index that fits
-// into one GPU, on one, as copies and as ranges, and one as many times as large, which only fits into
-// all together. Share is the rate by that of one GPU with the small index; for that index, also by
+// into one GPU, on one, as copies on two, four and so on, and as ranges, and one as many times as
+// large, which only fits into all together. Share is the rate by that of one GPU with the small index; for that index, also by
 // their number.
 func (b *bench) ranges() error {
 	n := len(b.gpus)
@@ -29,8 +29,12 @@ func (b *bench) ranges() error {
 	modes := []plans{{blockmax.Or, b.typicalK()}, {blockmax.And, b.typicalK()}}
 	base := map[plans]float64{}
 	for _, p := range modes {
-		for _, l := range []layout{{devices: 1}, {devices: n}, {devices: n, ranges: true}} {
-			rate, err := b.measureLayout(p, l, room, base[p]*float64(n))
+		var all []layout
+		for devices := 1; devices < n; devices *= 2 {
+			all = append(all, layout{devices: devices})
+		}
+		for _, l := range append(all, layout{devices: n}, layout{devices: n, ranges: true}) {
+			rate, err := b.measureLayout(p, l, room, base[p]*float64(l.devices))
 			if err != nil {
 				return err
 			}
@@ -146,25 +150,26 @@ func (b *bench) layout(p plans, l layout, of room) ([]figure, error) {
 		return nil, err
 	}
 	err = b.settle(s, r)
-	before, times := s.Stats(), s.times()
+	before, times, host := s.Stats(), s.times(), readHost()
 	rate := 0.0
 	if err == nil {
 		rate, err = s.loadAll(b, r, b.seconds)
 	}
 	after, used := s.Stats(), s.times()
+	spent := readHost().since(host)
 	if err = errors.Join(err, s.close()); err != nil {
 		return nil, err
 	}
 	queries := float64(max(1, after.Queries-before.Queries))
 	percent := func(n int64) float64 { return 100 * float64(n) / queries }
 	micros := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / queries }
-	return []figure{
+	return append([]figure{
 		{"q/s", rate}, {"GPUs", int64(l.devices)}, {"GB for lists on each", float64(of.blocks+of.flat) / 1e9},
 		{"on GPU, %", percent(after.OnGPU - before.OnGPU)}, {"completed by CPU, %", percent(after.OnBoth - before.OnBoth)},
 		{"queries a batch", queries / float64(max(1, after.Batches-before.Batches))}, {"KB to the GPUs", float64(after.MovedBytes-before.MovedBytes) / queries / 1e3},
 		{"kernels of all GPUs, µs", micros(used.Kernels - times.Kernels)}, {"host, µs", micros(used.Host - times.Host)},
 		{"a batch, ms", float64((after.Device - before.Device).Milliseconds()) / float64(max(1, after.Batches-before.Batches))},
-	}, nil
+	}, spent.figures()...), nil
 }
 
 // settle loads a station until lists have come to stay: the rate rises no more.
