@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -30,6 +31,7 @@ type ranged struct {
 	plans          []*exectest.Plan
 	tops           []blockmax.TopK
 	whole, partial int
+	mu             sync.Mutex // of failures
 	failures       []failure
 	cut            int // plans with a segment that several devices share
 }
@@ -57,7 +59,11 @@ func openRanged(t testing.TB, n int, cacheBytes int64, o gpuexec.Options) *range
 
 // hold makes the set of some devices.
 func (r *ranged) hold(all []partition.Device) {
-	r.set = partition.New(all, partition.Options{TileDocs: r.devices[0].TileDocs(), LeastDocs: leastDocs, Failed: func(i int, lost bool, _ error) { r.failures = append(r.failures, failure{i, lost}) }})
+	r.set = partition.New(all, partition.Options{TileDocs: r.devices[0].TileDocs(), LeastDocs: leastDocs, Failed: func(i int, lost bool, _ error) {
+		r.mu.Lock() // devices fail side by side
+		defer r.mu.Unlock()
+		r.failures = append(r.failures, failure{i, lost})
+	}})
 }
 
 // A failure is what Options.Failed was told.

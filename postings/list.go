@@ -76,7 +76,8 @@ type List struct {
 
 	onDemand *onDemand // extents of the directory; nil when all have been read
 
-	parted *parted // of a Part
+	parted   *parted                  // of a Part
+	identity atomic.Pointer[identity] // nil until a Part asks for it
 
 	positions        positionSource // nil for a list without
 	fetchedPositions atomic.Int64   // part of fetched

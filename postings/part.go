@@ -20,9 +20,24 @@ type Part struct {
 // parted is where a part's blocks come from.
 type parted struct {
 	of         weak.Pointer[List] // so that a cache can drop the list, and open it anew (Again)
+	whose      *identity          // of that list
 	first      int
 	head, tail []byte // rows of the first block, and of the last one if it is written anew
 	cut        bool   // it is
+}
+
+// An identity stands for a list that is in memory. Whether a part is of a list is asked for every
+// list of every query, and a weak pointer takes ten times as long to say so: it must make sure that
+// the collector has not freed the list, with counters that all cores share.
+type identity struct{ _ byte } // of no size, all would be the same
+
+// identify returns the list's identity.
+func (l *List) identify() *identity {
+	if known := l.identity.Load(); known != nil {
+		return known
+	}
+	l.identity.CompareAndSwap(nil, new(identity))
+	return l.identity.Load()
 }
 
 // Part returns the postings of documents from from on, below to, in which document start has
@@ -44,7 +59,7 @@ func (l *List) Part(start, from, to uint32) (*Part, error) {
 	if l.Failed() {
 		return nil, l.Complete()
 	}
-	p := &parted{of: weak.Make(l), first: first}
+	p := &parted{of: weak.Make(l), whose: l.identify(), first: first}
 	var head, tail block
 	strays, err := l.readPart(&head, first, start, from, to)
 	if err != nil {
@@ -136,11 +151,11 @@ func (l *List) newPart(p *parted, head, tail *block, blocks int, start uint32, s
 // Again returns the part of a list that has been opened anew; its directory is the same. It returns
 // p itself if it is a part of l.
 func (p *Part) Again(l *List) *Part {
-	if p.parted.of.Value() == l {
+	if p.parted.whose == l.identify() {
 		return p
 	}
 	again := *p.parted
-	again.of = weak.Make(l)
+	again.of, again.whose = weak.Make(l), l.identify()
 	return &Part{
 		List: &List{
 			Count: p.Count, BlockSize: p.BlockSize, parted: &again, Last: p.Last, Enc: p.Enc, Off: p.Off, ExtLast: p.ExtLast,

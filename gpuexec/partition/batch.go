@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -35,6 +36,7 @@ type inquiry struct {
 	partials []blockmax.Partial
 	failed   bool // the device did not answer
 	err      error
+	made     *memory // of plans
 }
 
 // Plans that a device is not asked.
@@ -119,6 +121,11 @@ func (b *batch) ask(ctx context.Context, some []int) error {
 			b.merge(some[n], n, asks)
 		}
 	})
+	for i := range asks {
+		if asks[i].made != nil {
+			asks[i].made.release()
+		}
+	}
 	return nil
 }
 
@@ -148,10 +155,10 @@ func (b *batch) make(i int, some []int, ask *inquiry) {
 		segments += len(b.plans[n].Segments)
 		terms += b.at[n+1].term - b.at[n].term
 	}
-	made := make([]Plan, len(some))
 	errs := make([]error, len(some))
 	ask.of, ask.starts, ask.segments = make([]int, len(some)), make([]int, len(some)), make([]int, segments)
-	room := memory{segments: make([]blockmax.Segment, segments), terms: make([]blockmax.Term, terms)}
+	ask.made = newMemory(len(some), segments, terms)
+	made := ask.made.plans
 	froms := make([]place, len(some)+1)
 	for j, n := range some {
 		froms[j+1] = place{froms[j].segment + len(b.plans[n].Segments), froms[j].term + b.at[n+1].term - b.at[n].term}
@@ -159,7 +166,7 @@ func (b *batch) make(i int, some []int, ask *inquiry) {
 	share(max(1, runtime.GOMAXPROCS(0)/len(b.set.members)), len(some), func(from, to int) {
 		for j := from; j < to; j++ {
 			at, end := froms[j], froms[j+1]
-			errs[j] = b.makePlan(i, some[j], &made[j], room.slice(at, end), ask.segments[at.segment:end.segment])
+			errs[j] = b.makePlan(i, some[j], &made[j], ask.made.slice(at, end), ask.segments[at.segment:end.segment])
 		}
 	})
 	for j := range some {
@@ -174,19 +181,45 @@ func (b *batch) make(i int, some []int, ask *inquiry) {
 	}
 }
 
-// memory is room for segments and terms.
+// memory is room for plans and what they consist of. A batch takes megabytes of it for each device.
+// If that were new each time, the system would have to provide pages for most of it.
 type memory struct {
+	plans []Plan
+	room
+}
+
+// room is room for segments and terms.
+type room struct {
 	segments []blockmax.Segment
 	terms    []blockmax.Term
 }
 
-func (m memory) slice(from, to place) memory {
-	return memory{m.segments[from.segment:from.segment:to.segment], m.terms[from.term:from.term:to.term]}
+var memories = sync.Pool{New: func() any { return new(memory) }}
+
+func newMemory(plans, segments, terms int) *memory {
+	m := memories.Get().(*memory)
+	m.plans = slices.Grow(m.plans[:0], plans)[:plans]
+	m.segments = slices.Grow(m.segments[:0], segments)[:segments]
+	m.terms = slices.Grow(m.terms[:0], terms)[:terms]
+	return m
+}
+
+// release gives the memory back, once no device uses the plans. It clears them, since lists that
+// they have would stay in memory.
+func (m *memory) release() {
+	clear(m.plans)
+	clear(m.segments)
+	clear(m.terms)
+	memories.Put(m)
+}
+
+func (r room) slice(from, to place) room {
+	return room{r.segments[from.segment:from.segment:to.segment], r.terms[from.term:from.term:to.term]}
 }
 
 // makePlan makes device i's part of plan n. It leaves out segments without a posting in the range,
 // and writes which segments of the plan the others are.
-func (b *batch) makePlan(i, n int, to *Plan, room memory, segments []int) error {
+func (b *batch) makePlan(i, n int, to *Plan, room room, segments []int) error {
 	p := b.plans[n]
 	*to = Plan{Weights: p.Weights, Mode: p.Mode, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
 	if p.Mode == blockmax.AndOr {

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
@@ -9,12 +10,17 @@ import (
 
 // lists are a device's parts of the lists with keys.
 type lists struct {
-	mu    sync.RWMutex
-	most  int // bytes of young
+	now   atomic.Pointer[generations] // nil at first
+	most  int                         // bytes of young
+	mu    sync.Mutex                  // of those who change something
 	bytes int
-	// Two generations: what is used moves to young. When young is full, it becomes old, and what is
-	// old is forgotten.
-	young, old map[uint64]*listPart
+}
+
+// generations are what is known, by key. What is used moves to young. When young is full, it becomes
+// old, and what is old is forgotten. All cores look lists up for every query, so they take no lock,
+// not even one that they share.
+type generations struct {
+	young, old *sync.Map // of *listPart
 }
 
 // A listPart is the part of a list. It does not change.
@@ -28,16 +34,19 @@ type listPart struct {
 
 // find returns what is known of the list with a key, or nil.
 func (l *lists) find(key uint64) *listPart {
-	l.mu.RLock()
-	known := l.young[key]
-	if known == nil && l.old[key] != nil {
-		known = l.old[key]
-		l.mu.RUnlock()
-		l.keep(key, known)
-		return known
+	now := l.now.Load()
+	if now == nil {
+		return nil
 	}
-	l.mu.RUnlock()
-	return known
+	if known, ok := now.young.Load(key); ok {
+		return known.(*listPart)
+	}
+	known, ok := now.old.Load(key)
+	if !ok {
+		return nil
+	}
+	l.keep(key, known.(*listPart))
+	return known.(*listPart)
 }
 
 // keep remembers a list.
@@ -49,25 +58,36 @@ func (l *lists) keep(key uint64, p *listPart) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.young == nil || l.bytes+bytes > l.most {
-		l.old, l.young, l.bytes = l.young, map[uint64]*listPart{}, 0
+	now := l.now.Load()
+	switch {
+	case now == nil:
+		now = &generations{new(sync.Map), new(sync.Map)}
+		l.now.Store(now)
+	case l.bytes+bytes > l.most:
+		now = &generations{new(sync.Map), now.young}
+		l.now.Store(now)
+		l.bytes = 0
 	}
-	if l.young[key] == nil {
+	if _, known := now.young.Swap(key, p); !known {
 		l.bytes += bytes
 	}
-	l.young[key] = p
 }
 
 // drop forgets the lists whose keys gone reports.
 func (l *lists) drop(gone func(key uint64) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, m := range []map[uint64]*listPart{l.young, l.old} {
-		for key := range m {
-			if gone(key) {
-				delete(m, key)
+	now := l.now.Load()
+	if now == nil {
+		return
+	}
+	for _, m := range []*sync.Map{now.young, now.old} {
+		m.Range(func(key, _ any) bool {
+			if gone(key.(uint64)) {
+				m.Delete(key)
 			}
-		}
+			return true
+		})
 	}
 }
 
