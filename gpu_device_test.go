@@ -16,24 +16,24 @@ import (
 
 // TestOnGPU runs on the GPU of the machine, or on an emulated one (docs/GPU.md). Searches answer as
 // on the CPU, the lists of a log become resident, and those of merged segments are dropped.
-func TestOnGPU(t *testing.T) { testOnGPU(t, GPULayoutCopies) }
+func TestOnGPU(t *testing.T) { testOnGPU(t, GPULayoutCopies, nil) }
 
-// TestOnGPUs lets several GPUs hold ranges.
+// TestOnGPUs lets two GPUs hold ranges.
 func TestOnGPUs(t *testing.T) {
 	t.Setenv("RIFFLE_EMULATOR_DEVICES", "2") // a machine with GPUs ignores this
 	if infos, err := GPUs(); err != nil || len(infos) < 2 {
 		t.Skip("there are no two GPUs: ", err)
 	}
-	testOnGPU(t, GPULayoutRanges)
+	testOnGPU(t, GPULayoutRanges, []int{0, 1}) // of more, some would have no documents
 }
 
-func testOnGPU(t *testing.T, layout GPULayout) {
+func testOnGPU(t *testing.T, layout GPULayout, devices []int) {
 	if _, err := GPUs(); errors.Is(err, ErrNoDevice) {
 		t.Skip(err)
 	}
 	ix := newIndex(t, &Options{
 		GPU: &GPUOptions{
-			Layout: layout, Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
+			Devices: devices, Layout: layout, Required: true, Policy: GPUPolicyGPU, MemoryBytes: 40 << 20, BatchBytes: 8 << 20, BatchDelay: 10 * time.Millisecond,
 		},
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
