@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/oplog"
@@ -29,7 +29,7 @@ import (
 // A world is a server of NATS, nodes and a client in this process.
 type world struct {
 	t      *testing.T
-	server *server.Server
+	server *embedded.Server
 	dir    string
 	nodes  map[string]*node.Node
 	conns  map[string]*nats.Conn
@@ -41,17 +41,11 @@ func newWorld(t *testing.T, nodes ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), nodes: map[string]*node.Node{}, conns: map[string]*nats.Conn{}}
 	var err error
-	w.server, err = server.NewServer(&server.Options{
-		DontListen: true, JetStream: true, StoreDir: filepath.Join(w.dir, "nats"), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true,
-	})
+	w.server, err = embedded.Start(embedded.Options{Name: "test", Dir: filepath.Join(w.dir, "nats"), MaxBytes: 64 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.server.Start()
-	t.Cleanup(func() { w.server.Shutdown(); w.server.WaitForShutdown() })
-	if !w.server.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the server does not start")
-	}
+	t.Cleanup(w.server.Close)
 	for _, name := range nodes {
 		w.start(name)
 	}
@@ -78,7 +72,7 @@ func newWorld(t *testing.T, nodes ...string) *world {
 
 func (w *world) connect() *nats.Conn {
 	w.t.Helper()
-	c, err := nats.Connect("", nats.InProcessServer(w.server))
+	c, err := w.server.Connect()
 	if err != nil {
 		w.t.Fatal(err)
 	}

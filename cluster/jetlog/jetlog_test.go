@@ -4,32 +4,24 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/oplog/oplogtest"
 )
 
 // serve starts a server in this process and connects to it.
-func serve(t *testing.T) jetstream.JetStream {
+func serve(t testing.TB) jetstream.JetStream {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		DontListen: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true,
-	})
+	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir(), MaxBytes: 64 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	c, err := nats.Connect("", nats.InProcessServer(s))
+	t.Cleanup(s.Close)
+	c, err := s.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,22 +101,7 @@ func TestNames(t *testing.T) {
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
-			s, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: b.TempDir(), JetStreamMaxStore: 64 << 30, SyncAlways: true, NoSigs: true})
-			if err != nil {
-				b.Fatal(err)
-			}
-			s.Start()
-			defer s.Shutdown()
-			s.ReadyForConnections(30 * time.Second)
-			c, err := nats.Connect("", nats.InProcessServer(s))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer c.Close()
-			js, err := jetstream.New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
+			js := serve(b)
 			l, err := jetlog.Create(b.Context(), js, jetlog.Config{Index: "bench"})
 			if err != nil {
 				b.Fatal(err)

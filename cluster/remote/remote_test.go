@@ -13,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
-
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/remote"
 	"github.com/riffle-search/riffle/cluster/scatter"
 	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
@@ -113,16 +111,12 @@ func two(t *testing.T) (*nodes, *remote.Shard, *scatter.Index) {
 
 // TestExact compares searches over NATS with those of a Multi.
 func TestExact(t *testing.T) {
-	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
+	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Start()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	c, err := nats.Connect("", nats.InProcessServer(s))
+	defer s.Close()
+	c, err := s.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}

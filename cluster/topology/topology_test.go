@@ -9,26 +9,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 func open(t *testing.T) *topology.Map {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	c, err := nats.Connect("", nats.InProcessServer(s))
+	t.Cleanup(s.Close)
+	c, err := s.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
