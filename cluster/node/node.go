@@ -4,8 +4,9 @@
 // A node watches the map. It opens a replica of a shard in DIR/INDEX/EPOCH/SHARD when the map names
 // the node, and closes and removes it when the map does so no more, or the index is gone. A replica
 // that stops for want of the log, or of its disk, starts again after a while. One whose log has
-// diverged (package replica) is in quarantine: it answers nothing, and is removed and read anew from
-// the log, if that still has its beginning.
+// diverged (package replica) is in quarantine: it answers nothing. If the log still has its beginning,
+// the index is moved aside, to SHARD.diverged-TIME, and read anew. It may have changes that the log has
+// lost; nobody but a person removes it.
 package node
 
 import (

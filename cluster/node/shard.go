@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/remote"
@@ -95,7 +96,7 @@ func (s *shard) stopped(err error) {
 	s.state, s.err = Starting, err
 }
 
-// beginAnew removes the index of a replica whose log has diverged, if the log has all entries from
+// beginAnew moves the index of a replica whose log has diverged aside, if the log has all entries from
 // which it can be made again.
 func (s *shard) beginAnew() error {
 	l, err := s.n.log(s.place)
@@ -111,7 +112,8 @@ func (s *shard) beginAnew() error {
 	if s.state = Quarantine; b.First > 1 {
 		return fmt.Errorf("the log begins with entry %d; a copy of another replica is needed", b.First)
 	}
-	if err := os.RemoveAll(s.n.dir(s.place)); err != nil {
+	dir := s.n.dir(s.place)
+	if err := os.Rename(dir, fmt.Sprintf("%s.diverged-%d", dir, time.Now().UnixNano())); err != nil {
 		return err
 	}
 	s.state, s.at = Starting, replica.Position{}

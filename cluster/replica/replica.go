@@ -71,6 +71,10 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("replica: the log differs from what entry %d of the replica came from: %s", e.Position.Sequence, e.Why)
 }
 
+// ErrDamaged says that an entry of the log that is to be applied next is not what was written. The
+// index is as it should be; the log is not, or the server that sent the entry.
+var ErrDamaged = errors.New("replica: the log is damaged")
+
 // ErrTooFarBehind says that a log no longer has the entries that a replica needs.
 var ErrTooFarBehind = errors.New("replica: the log has been trimmed beyond the replica's position")
 

@@ -394,7 +394,7 @@ func TestDamagedEntry(t *testing.T) {
 	x.wait(t, 1)
 	s.put("b", map[string]any{"n": 2})
 	<-x.stopped
-	if _, ok := errors.AsType[*replica.DivergedError](x.why); !ok || x.Position().Sequence != 1 {
+	if !errors.Is(x.why, replica.ErrDamaged) || x.Position().Sequence != 1 {
 		t.Errorf("at %d: %v", x.Position().Sequence, x.why)
 	}
 }

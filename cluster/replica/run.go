@@ -114,7 +114,7 @@ func (a *applier) apply(ctx context.Context, group []oplog.Entry) error {
 		}
 		var err error
 		if records[i], err = oplog.Parse(group[i].Data); err != nil {
-			return &DivergedError{Position: a.at, Why: fmt.Sprintf("entry %d is damaged: %v", group[i].Sequence, err)}
+			return fmt.Errorf("%w: entry %d: %w", ErrDamaged, group[i].Sequence, err)
 		}
 		if e := records[i].Epoch; e != a.replica.options.Epoch {
 			return fmt.Errorf("replica: entry %d is for epoch %d of the index, the replica belongs to %d", group[i].Sequence, e, a.replica.options.Epoch)
