@@ -49,6 +49,11 @@ type Options struct {
 	// Engine has the options of riffle that decide which documents can be indexed, such as Analyzers.
 	// They must be those of the nodes.
 	Engine riffle.Options
+
+	// MapCopies is how many copies the map of the cluster has (package topology), if this client is the
+	// first to need it: 1, 3 or 5, at most the number of servers; 0 is 1. Without a copy of the map no
+	// index can be opened, created or dropped.
+	MapCopies int
 }
 
 // A Client uses the indexes of a cluster. Its methods are safe for concurrent use.
@@ -73,7 +78,7 @@ func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) 
 	if c.js, err = jetstream.New(conn); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	if c.m, err = topology.Open(ctx, c.js, 1); err != nil {
+	if c.m, err = topology.Open(ctx, c.js, max(c.o.MapCopies, 1)); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -46,6 +46,8 @@ type Options struct {
 	// Server configures how each replica is searched.
 	Server remote.ServerOptions
 
+	MapCopies int // of the map of the cluster, if this node is the first to need it: 1, 3 or 5; 0 is 1
+
 	RetryAfter time.Duration // how long a replica waits before it starts again; 0 is a second
 	Log        *slog.Logger  // nil for none
 }
@@ -90,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	m, err := topology.Open(ctx, js, 1)
+	m, err := topology.Open(ctx, js, max(o.MapCopies, 1))
 	if err != nil {
 		return nil, err
 	}
