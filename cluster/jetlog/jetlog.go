@@ -144,6 +144,10 @@ func (l *Log) Bounds(ctx context.Context) (oplog.Bounds, error) {
 	if err != nil {
 		return oplog.Bounds{}, fmt.Errorf("jetlog: %s: %w", l.config.Stream(), err)
 	}
+	return boundsOf(info), nil
+}
+
+func boundsOf(info *jetstream.StreamInfo) oplog.Bounds {
 	b := oplog.Bounds{
 		// The metadata alone would not do: a stream can be restored or created again with the same.
 		Identity: fmt.Sprintf("%s@%d", info.Config.Metadata[identityKey], info.Created.UnixNano()),
@@ -152,7 +156,7 @@ func (l *Log) Bounds(ctx context.Context) (oplog.Bounds, error) {
 	if info.State.Msgs == 0 {
 		b.First = b.Last + 1
 	}
-	return b, nil
+	return b
 }
 
 // Trim implements oplog.Log.

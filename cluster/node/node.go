@@ -12,6 +12,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,18 +50,26 @@ type Options struct {
 
 	MapCopies int // of the map of the cluster, if this node is the first to need it: 1, 3 or 5; 0 is 1
 
+	// TakeName lets a node with a new directory take a name that is registered for another one: that of
+	// a node which has lost its disk. The old one must not run any more.
+	TakeName bool
+
+	BeatEvery  time.Duration // how often the node tells about itself (package heartbeat); 0 is a second
 	RetryAfter time.Duration // how long a replica waits before it starts again; 0 is a second
 	Log        *slog.Logger  // nil for none
 }
 
 // A Node runs replicas. Its methods are safe for concurrent use.
 type Node struct {
-	o      Options
-	js     jetstream.JetStream
-	m      *topology.Map
-	cancel context.CancelFunc
-	done   chan struct{}
-	ctx    context.Context
+	o        Options
+	js       jetstream.JetStream
+	m        *topology.Map
+	instance string
+	started  time.Time
+	beats    atomic.Uint64
+	cancel   context.CancelFunc
+	ctx      context.Context
+	running  sync.WaitGroup
 
 	mu     sync.Mutex
 	shards map[place]*shard
@@ -77,13 +87,17 @@ func comparePlaces(a, b place) int {
 	return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.shard, b.shard), cmp.Compare(a.epoch, b.epoch))
 }
 
-// Start starts a node.
+// Start starts a node and registers it in the map. The error matches topology.ErrNameTaken if another
+// node has the name.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Name == "" || o.Dir == "" || o.Conn == nil {
 		return nil, errors.New("node: Options lack the name, the directory or the connection")
 	}
 	if o.RetryAfter == 0 {
 		o.RetryAfter = time.Second
+	}
+	if o.BeatEvery == 0 {
+		o.BeatEvery = time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -96,21 +110,31 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, js: js, m: m, done: make(chan struct{}), shards: map[place]*shard{}}
+	identity, err := identify(o.Dir, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Register(ctx, o.Name, identity, o.TakeName); err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), shards: map[place]*shard{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	go n.run()
+	if err := n.tell(); err != nil {
+		n.cancel()
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	n.running.Go(n.run)
 	return n, nil
 }
 
 // Close closes all replicas. The files stay.
 func (n *Node) Close() {
 	n.cancel()
-	<-n.done
+	n.running.Wait()
 }
 
 // run follows the map until the node is closed.
 func (n *Node) run() {
-	defer close(n.done)
 	for n.ctx.Err() == nil {
 		err := n.m.Watch(n.ctx, n.changed)
 		if n.ctx.Err() == nil {

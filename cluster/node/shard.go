@@ -28,7 +28,10 @@ type shard struct {
 	mu      sync.Mutex
 	state   State
 	replica *replica.Replica // while it is running
+	server  *remote.Server   // likewise
 	at      replica.Position // when it last was
+	durable uint64           // entry up to which the index is on disk, if its engine does not sync by itself
+	bytes   int64            // of its files
 	err     error
 }
 
@@ -78,9 +81,14 @@ func (s *shard) once() error {
 		return errors.Join(err, r.Close())
 	}
 	s.mu.Lock()
-	s.state, s.replica, s.err = Running, r, nil
+	s.state, s.replica, s.server, s.err = Running, r, server, nil
 	s.mu.Unlock()
+	ctx, cancel := context.WithCancel(s.ctx)
+	var measuring sync.WaitGroup
+	measuring.Go(func() { s.measure(ctx, r) })
 	err = r.Run(s.ctx)
+	cancel()
+	measuring.Wait()
 	s.stopped(err)
 	err = errors.Join(err, silence())
 	server.Close()
@@ -116,7 +124,7 @@ func (s *shard) beginAnew() error {
 	if err := os.Rename(dir, fmt.Sprintf("%s.diverged-%d", dir, time.Now().UnixNano())); err != nil {
 		return err
 	}
-	s.state, s.at = Starting, replica.Position{}
+	s.state, s.at, s.durable = Starting, replica.Position{}, 0
 	return nil
 }
 

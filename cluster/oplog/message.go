@@ -10,7 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const messageVersion = 1
+// MessageVersion is the latest version of messages, which this package writes.
+const MessageVersion = 1
 
 // A Kind is what a message is for.
 type Kind uint8
@@ -74,7 +75,7 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 		return dst, fmt.Errorf("a body of %d bytes; at most %d are allowed", len(r.Body), MaxBodyBytes)
 	}
 	begin := len(dst)
-	dst = append(dst, messageVersion, byte(r.Kind))
+	dst = append(dst, MessageVersion, byte(r.Kind))
 	dst = binary.AppendUvarint(dst, r.Epoch)
 	dst = binary.AppendUvarint(dst, r.Schema)
 	dst = binary.AppendUvarint(dst, uint64(len(r.Body)))
@@ -93,8 +94,8 @@ func Parse(data []byte) (r Record, err error) {
 	if got := xxhash.Sum64(body); got != sum {
 		return r, fmt.Errorf("the checksum of a message is %016x, its bytes have %016x", sum, got)
 	}
-	if v := body[0]; v != messageVersion {
-		return r, fmt.Errorf("a message of version %d; this program reads version %d", v, messageVersion)
+	if v := body[0]; v != MessageVersion {
+		return r, fmt.Errorf("a message of version %d; this program reads version %d", v, MessageVersion)
 	}
 	r.Kind, body = Kind(body[1]), body[2:]
 	var size uint64

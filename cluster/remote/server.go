@@ -83,6 +83,13 @@ func (s *Server) Leases() int {
 	return len(s.leases)
 }
 
+// Load returns how many requests are under way, and how many snapshots are held.
+func (s *Server) Load() (requests, leases int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests, len(s.leases)
+}
+
 // Handle answers a request. When ctx ends, the caller asks another replica.
 func (s *Server) Handle(ctx context.Context, data []byte) []byte {
 	to := &reply{Version: messageVersion, Instance: s.instance}

@@ -17,6 +17,7 @@ func (r *Replica) compare(ctx context.Context, deep bool) error {
 	if err != nil {
 		return err
 	}
+	r.logLast.Store(b.Last)
 	diverged := func(format string, args ...any) error {
 		return &DivergedError{Position: p, Why: fmt.Sprintf(format, args...)}
 	}

@@ -37,6 +37,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riffle-search/riffle"
@@ -87,6 +88,7 @@ type Replica struct {
 	engine  *riffle.Engine
 	closed  bool
 	applied applied
+	logLast atomic.Uint64
 }
 
 // Open opens the index of a replica and compares its position with the log. An index without a
@@ -169,6 +171,9 @@ func (r *Replica) Use(use func(*riffle.Engine) error) error {
 
 // Position returns where the replica stands.
 func (r *Replica) Position() Position { return r.applied.get() }
+
+// LogLast returns the last entry of the log as of the last comparison: see Options.CheckEvery.
+func (r *Replica) LogLast() uint64 { return r.logLast.Load() }
 
 // Wait waits until the replica has applied the entry with a sequence, or ctx ends.
 func (r *Replica) Wait(ctx context.Context, sequence uint64) error {

@@ -1,8 +1,8 @@
 // Package topology keeps which indexes a cluster has, into how many shards each is divided, and which
 // nodes have replicas of them.
 //
-// It is a bucket of JetStream's key-value store, RIFFLE_MAP, with a key for each index. A value is the
-// JSON form of an Index. Changes are made by compare-and-swap, so that two programs cannot undo each
+// It is a bucket of JetStream's key-value store, RIFFLE_MAP, with a key for each index, which is its name,
+// and one for each node, "node." and its name. Values are the JSON forms of an Index and of a Node. Changes are made by compare-and-swap, so that two programs cannot undo each
 // other's. Nodes watch the bucket and open and close replicas as it says. Where replicas are is kept,
 // not computed: adding a node moves nothing by itself.
 package topology
@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -192,13 +194,22 @@ func (m *Map) Delete(ctx context.Context, name string) error {
 
 // List returns the names of all indexes.
 func (m *Map) List(ctx context.Context) ([]string, error) {
-	names, err := m.kv.Keys(ctx)
-	if errors.Is(err, jetstream.ErrNoKeysFound) {
-		return nil, nil
-	}
-	if err != nil {
+	return m.keys(ctx, "")
+}
+
+// keys returns the keys that begin with a prefix, without it. Those of indexes have none.
+func (m *Map) keys(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := m.kv.Keys(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
+	var names []string
+	for _, key := range keys {
+		if name, ok := strings.CutPrefix(key, prefix); ok && !strings.Contains(name, ".") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
 	return names, nil
 }
 
@@ -219,6 +230,7 @@ func (m *Map) Watch(ctx context.Context, changed func(name string, x *Index)) er
 			case !more:
 				return errors.New("topology: the watch of the bucket has ended")
 			case e == nil: // all that there is has been told
+			case strings.Contains(e.Key(), "."): // no index
 			case e.Operation() != jetstream.KeyValuePut:
 				changed(e.Key(), nil)
 			default:
