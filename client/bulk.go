@@ -11,5 +11,9 @@ type LineResult struct {
 // A BulkSummary is the last line of the answer to a body of NDJSON. An answer without it has been cut off.
 type BulkSummary struct {
 	Changes int `json:"changes"` // lines that took effect
-	Failed  int `json:"failed"`  // lines that did not
+	Failed  int `json:"failed"`  // lines that did not, or of which it is not known
+
+	// Of an index of a cluster:
+	Unknown int    `json:"unknown,omitempty"` // lines of which it is not known whether they take effect: status 504
+	Token   string `json:"token,omitempty"`   // reads with it see the changes
 }

@@ -87,6 +87,11 @@ func (c *Client) CreateIndex(ctx context.Context, index string, schema *riffle.S
 	return c.do(ctx, call{method: http.MethodPut, path: in(index), body: body}, nil)
 }
 
+// CreateSharded makes a new index on the nodes of a cluster.
+func (c *Client) CreateSharded(ctx context.Context, index string, o *NewIndex) error {
+	return c.do(ctx, call{method: http.MethodPut, path: in(index), body: o}, nil)
+}
+
 // DropIndex removes an index and its files.
 func (c *Client) DropIndex(ctx context.Context, index string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: in(index)}, nil)

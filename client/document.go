@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
+
+	"github.com/riffle-search/riffle"
 )
 
 // An ID is the id of a document. In JSON it is a string, or {"bytes": "…"} in base64 if it is not UTF-8.
@@ -39,13 +41,14 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 // A Document is a document of an index.
 type Document struct {
 	ID      ID             `json:"id"`
-	Version uint64         `json:"version"` // for conditional changes; the ETag has it, too
-	Fields  map[string]any `json:"fields"`  // those that are stored
+	Version uint64         `json:"version,omitempty"` // for conditional changes; the ETag has it, too. None in an index of a cluster
+	Fields  map[string]any `json:"fields"`            // those that are stored
 }
 
 // A Changed is the answer to a change of one document.
 type Changed struct {
-	ID ID `json:"id"`
+	ID    ID     `json:"id"`
+	Token string `json:"token,omitempty"` // of an index of a cluster: reads with it see the change
 }
 
 // An Index describes an index in the list of all.
@@ -54,6 +57,23 @@ type Index struct {
 	Documents uint64 `json:"documents"`
 	Segments  int    `json:"segments"`
 	Bytes     int64  `json:"bytes"` // of the segments
+
+	Shards   int `json:"shards,omitempty"`   // of an index of a cluster, which has no figures of segments
+	Replicas int `json:"replicas,omitempty"` // of each shard
+
+	// Fault says why the documents of an index of a cluster could not be counted: a shard has no replica that answers.
+	Fault string `json:"fault,omitempty"`
+}
+
+// A NewIndex says what an index that is created is like. What is not the schema is for servers with a cluster.
+type NewIndex struct {
+	Schema *riffle.Schema `json:"schema,omitempty"` // nil indexes each field by the kind of its values
+
+	Shards    int      `json:"shards,omitempty"`     // parts of the documents, for good; 0 is 1
+	Replicas  int      `json:"replicas,omitempty"`   // indexes of each shard; 0 is as many as there are nodes, 2 at most
+	LogCopies int      `json:"log_copies,omitempty"` // of the log of each shard: 1, 3 or 5; 0 is 3, or 1 with fewer than 3 servers
+	LogBytes  int64    `json:"log_bytes,omitempty"`  // of each log at most; 0 is the default of the cluster
+	Nodes     []string `json:"nodes,omitempty"`      // that may have replicas; nil is those that are up
 }
 
 // An IndexList is the answer to a request for all indexes.

@@ -25,6 +25,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// A Cursor is the text of the place of a hit in an answer: see riffle.Cursor. It is opaque, and empty for the beginning.
+type Cursor string
+
 // A SearchRequest asks for the best documents of an index. The query is Query, or Text, and all documents
 // without both. The other members are those of riffle.SearchOptions, which has their meaning and defaults.
 type SearchRequest struct {
@@ -33,7 +36,7 @@ type SearchRequest struct {
 
 	K          int              `json:"k,omitempty"`
 	From       int              `json:"from,omitempty"`
-	After      riffle.Cursor    `json:"after,omitzero"`    // the cursor of a hit
+	After      Cursor           `json:"after,omitempty"`   // of a hit
 	Cursors    bool             `json:"cursors,omitempty"` // each hit gets a cursor, not the last one alone
 	Sort       []riffle.SortKey `json:"sort,omitempty"`    // objects, or strings in the form of riffle.ParseSort
 	Collapse   *riffle.Collapse `json:"collapse,omitempty"`
@@ -177,7 +180,7 @@ type Hit struct {
 	Version   uint64                `json:"version,omitempty"`
 	Fields    map[string]any        `json:"fields,omitempty"`
 	Fragments map[string][]Fragment `json:"fragments,omitempty"`
-	Cursor    riffle.Cursor         `json:"cursor,omitzero"` // of the last hit, or of each with SearchRequest.Cursors; not of a hit of an aggregation
+	Cursor    Cursor                `json:"cursor,omitempty"` // of the last hit, or of each with SearchRequest.Cursors; not of a hit of an aggregation
 }
 
 // An AggregationResult is the result of an aggregation; see riffle.AggregationResult.

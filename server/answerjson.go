@@ -27,7 +27,7 @@ var answerBuffers = sync.Pool{New: func() any { return new([]byte) }}
 const keptAnswerBytes = 64 << 10
 
 // writeAnswer answers a search.
-func writeAnswer(w http.ResponseWriter, res *riffle.Result, req *client.SearchRequest, notes []client.Note) error {
+func writeAnswer(w http.ResponseWriter, res *Found, req *client.SearchRequest, notes []client.Note) error {
 	buf := answerBuffers.Get().(*[]byte)
 	b, err := appendAnswer((*buf)[:0], res, req, notes)
 	if err != nil {
@@ -43,14 +43,20 @@ func writeAnswer(w http.ResponseWriter, res *riffle.Result, req *client.SearchRe
 }
 
 // appendAnswer appends the client.SearchAnswer of a result, and a line feed.
-func appendAnswer(b []byte, res *riffle.Result, req *client.SearchRequest, notes []client.Note) (_ []byte, err error) {
+func appendAnswer(b []byte, res *Found, req *client.SearchRequest, notes []client.Note) (_ []byte, err error) {
 	b = append(b, `{"hits":[`...)
 	html := req.Highlight != nil && req.Highlight.HTML
 	for i := range res.Hits {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendHit(b, &res.Hits[i], html, req.Cursors || i == len(res.Hits)-1); err != nil {
+		var cursor client.Cursor
+		if req.Cursors || i == len(res.Hits)-1 {
+			if cursor, err = res.cursor(i); err != nil {
+				return nil, err
+			}
+		}
+		if b, err = appendHit(b, &res.Hits[i], html, cursor); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +103,7 @@ func appendAnswer(b []byte, res *riffle.Result, req *client.SearchRequest, notes
 	return append(b, "}\n"...), nil
 }
 
-func appendHit(b []byte, h *riffle.Hit, html, cursor bool) (_ []byte, err error) {
+func appendHit(b []byte, h *riffle.Hit, html bool, cursor client.Cursor) (_ []byte, err error) {
 	b = append(b, `{"id":`...)
 	b = appendID(b, h.ID)
 	b = append(b, `,"score":`...)
@@ -134,11 +140,9 @@ func appendHit(b []byte, h *riffle.Hit, html, cursor bool) (_ []byte, err error)
 			return nil, err
 		}
 	}
-	if cursor && !h.Cursor.IsZero() {
+	if cursor != "" {
 		b = append(b, `,"cursor":"`...)
-		if b, err = h.Cursor.AppendText(b); err != nil {
-			return nil, err
-		}
+		b = append(b, cursor...)
 		b = append(b, '"') // nothing in a cursor needs an escape
 	}
 	return append(b, '}'), nil

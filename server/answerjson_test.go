@@ -53,11 +53,11 @@ func TestAnswerJSON(t *testing.T) {
 	for i := range table {
 		for _, req := range []*client.SearchRequest{{}, {Highlight: &client.Highlight{HTML: true}}} {
 			notes := []client.Note{{Offset: 1, Reason: "<odd>"}}[:i%2]
-			got, err := appendAnswer([]byte("kept"), &table[i], req, notes)
+			got, err := appendAnswer([]byte("kept"), &Found{Result: &table[i]}, req, notes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer := answerOf(&table[i], req)
+			answer := answerOf(&Found{Result: &table[i]}, req)
 			answer.Notes = notes
 			var want bytes.Buffer
 			enc := json.NewEncoder(&want)
@@ -71,7 +71,7 @@ func TestAnswerJSON(t *testing.T) {
 		}
 	}
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if b, err := appendAnswer(nil, &riffle.Result{Hits: []riffle.Hit{{ID: "a", Score: f}}}, &client.SearchRequest{}, nil); err == nil {
+		if b, err := appendAnswer(nil, &Found{Result: &riffle.Result{Hits: []riffle.Hit{{ID: "a", Score: f}}}}, &client.SearchRequest{}, nil); err == nil {
 			t.Errorf("%v is written as %s", f, b)
 		}
 	}
@@ -92,14 +92,14 @@ func TestCursorsOfHits(t *testing.T) {
 	each, err := c.Search(ctx, "books", &all)
 	must(t, err)
 	for i := range 3 {
-		if has := !last.Hits[i].Cursor.IsZero(); has != (i == 2) {
+		if has := last.Hits[i].Cursor != ""; has != (i == 2) {
 			t.Errorf("hit %d has a cursor: %v", i, has)
 		}
-		if each.Hits[i].Cursor.IsZero() {
+		if each.Hits[i].Cursor == "" {
 			t.Errorf("hit %d lacks the cursor that was asked for", i)
 		}
 	}
-	if a, b := last.Hits[2].Cursor.String(), each.Hits[2].Cursor.String(); a != b {
+	if a, b := last.Hits[2].Cursor, each.Hits[2].Cursor; a != b {
 		t.Errorf("the last hit has the cursor %s or %s", a, b)
 	}
 	for i := range 3 {

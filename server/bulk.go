@@ -35,6 +35,8 @@ type bulk struct {
 	idOf   string // the field that has the id of a document, if lines are documents and not changes
 	turn   *slowTurn
 
+	sharded *shardedBulk // nil for an index of this process
+
 	group    []bulkLine // of the next batch
 	bytes    int
 	waiting  []bulkLine // of the batch before, which is on its way to the disk
@@ -57,6 +59,9 @@ func (s *Server) postBulk(ix *index, w http.ResponseWriter, r *http.Request) err
 	}
 	defer in.Close()
 	b := &bulk{ctx: r.Context(), server: s, index: ix, idOf: r.URL.Query().Get("id"), problems: map[int]*client.Problem{}}
+	if ix.sharded != nil {
+		b.sharded = &shardedBulk{b: b, token: readingOf(r).Token}
+	}
 	if out := w.(*answer); out.arriving {
 		b.turn = &slowTurn{ctx: b.ctx, server: s, answer: out, gate: s.gates[writeQueue], needs: groupBytes + readBytes + decoderBytes(r)}
 		defer b.turn.end()
@@ -155,6 +160,9 @@ func (b *bulk) submit() error {
 		return nil
 	}
 	batch, err := b.parse(group)
+	if err == nil && b.sharded != nil {
+		return b.sharded.submit(batch, group)
+	}
 	if err == nil {
 		var p *riffle.Pending
 		ctx, _, applied := b.server.span(b.ctx, "apply", b.index)
@@ -249,6 +257,9 @@ func (b *bulk) put(batch *riffle.Batch, line []byte) error {
 
 // finish waits until the batch that is under way is durable.
 func (b *bulk) finish() error {
+	if b.sharded != nil {
+		return b.sharded.finish()
+	}
 	if b.pending == nil {
 		return nil
 	}
@@ -301,6 +312,10 @@ func (b *bulk) answer(w http.ResponseWriter) error {
 		if err := enc.Encode(client.LineResult{Line: i + 1, Status: int(status), Problem: b.problems[i+1]}); err != nil {
 			return err
 		}
+	}
+	if b.sharded != nil {
+		sum.Unknown, sum.Token = b.sharded.unknown, b.sharded.token
+		w.Header().Set(tokenHeader, sum.Token)
 	}
 	if err := enc.Encode(sum); err != nil {
 		return err

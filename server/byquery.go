@@ -33,7 +33,7 @@ func (s *Server) updateByQuery(w http.ResponseWriter, r *http.Request) error {
 
 // byQuery carries out a change by query. If it does not end, the problem has the token to go on with.
 func (s *Server) byQuery(w http.ResponseWriter, r *http.Request, change func(*riffle.Engine, riffle.Query, *client.ByQueryRequest, *riffle.ByQueryOptions) (*riffle.ByQueryProgress, error)) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) byQuery(w http.ResponseWriter, r *http.Request, change func(*ri
 		f.Part = "query"
 		return f
 	}
-	q, _, err := ix.query(req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text)
 	if err != nil {
 		return err
 	}

@@ -16,17 +16,20 @@ import (
 
 // getDocument answers with a document.
 func (s *Server) getDocument(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
-	d, err := ix.engine.Document(r.Context(), r.PathValue("id"))
+	d, err := ix.at.Document(r.Context(), r.PathValue("id"), readingOf(r))
 	if err != nil {
 		return err
 	}
-	tag := entityTag(d.Version)
-	w.Header().Set("ETag", tag)
-	if text := r.Header.Get("If-None-Match"); text == "*" || hasTag(text, tag) {
+	tag := ""
+	if ix.engine != nil { // replicas of a shard count versions each for itself
+		tag = entityTag(d.Version)
+		w.Header().Set("ETag", tag)
+	}
+	if text := r.Header.Get("If-None-Match"); text == "*" || tag != "" && hasTag(text, tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -53,9 +56,11 @@ type condition struct {
 }
 
 // conditionOf reads the condition of a change from If-Match, with one ETag, or If-None-Match: *.
-func conditionOf(r *http.Request) (c condition, err error) {
+func conditionOf(r *http.Request, ix *index) (c condition, err error) {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {
+	case ix.engine == nil && (match != "" || none != ""):
+		return c, kindUnsupported.fault("If-Match and If-None-Match: documents of %s have no versions, since each replica counts its own", ix.name)
 	case match != "" && none != "":
 		return c, kindRequest.fault("If-Match and If-None-Match exclude each other")
 	case none == "*":
@@ -98,11 +103,11 @@ func (s *Server) updateDocument(w http.ResponseWriter, r *http.Request) error {
 
 // change applies one change, whose fields are the body, and answers with the document's id.
 func (s *Server) change(w http.ResponseWriter, r *http.Request, add func(*riffle.Batch, string, map[string]any, condition)) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
-	c, err := conditionOf(r)
+	c, err := conditionOf(r, ix)
 	if err != nil {
 		return err
 	}
@@ -125,11 +130,11 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, add func(*riffle
 
 // deleteDocument deletes a document. To delete one that does not exist changes nothing and is no error.
 func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
-	c, err := conditionOf(r)
+	c, err := conditionOf(r, ix)
 	if err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 // postDocuments puts the document of the body under a new id, or applies the array of changes of the body as one
 // batch: all of them take effect, or none. Of a body of NDJSON each line is a change for itself.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -157,6 +162,9 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		if ix.engine == nil {
+			return kindUnsupported.fault("an array takes effect as a whole or not at all, which shards cannot do together; send NDJSON, with one change a line")
+		}
 		var b riffle.Batch
 		if err := checkUTF8(data); err != nil {
 			return err
@@ -201,6 +209,9 @@ func (o *outcome) send(w http.ResponseWriter) error {
 // carryOut applies a batch and answers with the outcome. A batch that is under way when the time of the request ends is
 // noted, for a client that asks again: see Server.once.
 func (s *Server) carryOut(w http.ResponseWriter, r *http.Request, ix *index, b *riffle.Batch, o outcome) error {
+	if ix.sharded != nil {
+		return s.writeSharded(w, r, ix, b, o)
+	}
 	pending, err := s.apply(r.Context(), ix, b)
 	if err != nil {
 		out := w.(*answer)

@@ -86,7 +86,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // history answers with the last seals and merges of an index.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,9 +28,11 @@ type host struct {
 
 // An index is one that a Server serves.
 type index struct {
-	name   string
-	engine *riffle.Engine
-	owned  bool // in the directory of the host, which closes it and may drop it
+	name    string
+	engine  *riffle.Engine // nil for one of a Cluster
+	at      Reader         // the engine, or sharded
+	sharded Index
+	owned   bool // in the directory of the host, which closes it and may drop it
 }
 
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
@@ -95,7 +96,7 @@ func (h *host) openOwned(name string, schema *riffle.Schema, of int) error {
 	if err != nil {
 		return err
 	}
-	if err := h.add(&index{name: name, engine: e, owned: true}); err != nil {
+	if err := h.add(&index{name: name, engine: e, at: engineReader{e}, owned: true}); err != nil {
 		return errors.Join(err, e.Close())
 	}
 	return nil
@@ -115,15 +116,11 @@ func (h *host) add(ix *index) error {
 	return nil
 }
 
-// find returns the index that the path of a request names.
-func (h *host) find(r *http.Request) (*index, error) {
-	name := r.PathValue("index")
+// find returns the index of a name, or nil.
+func (h *host) find(name string) *index {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	if ix := h.indexes[name]; ix != nil {
-		return ix, nil
-	}
-	return nil, kindNoIndex.fault("%q", name)
+	return h.indexes[name]
 }
 
 // all returns the indexes in the order of their names.

@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"crypto/sha256"
+	"errors"
 	"hash"
 	"io"
 	"net/http"
@@ -43,6 +44,8 @@ type keptAnswer struct {
 	// Of a batch that was under way when the time of its request ended; otherwise nil. Its outcome replaces the answer.
 	pending *riffle.Pending
 	outcome outcome
+
+	fault error // of a change of which it is not known whether it takes effect
 }
 
 func (a *keptAnswer) size() int64 { return int64(len(a.key)+len(a.body)) + keptOverhead }
@@ -109,7 +112,8 @@ func (s *Server) once(rt *route, w *answer, r *http.Request, key string) error {
 	r.Body = body
 	w.record = &recorded{most: s.kept.most / 4}
 	err := s.turn(rt, w, r)
-	if err != nil && w.pending == nil {
+	unknown := errors.Is(err, ErrUnknown) // carried out again, it could undo a later change
+	if err != nil && w.pending == nil && !unknown {
 		return err
 	}
 	// Of a body that the route did not read to its end, the rest counts, too.
@@ -118,8 +122,11 @@ func (s *Server) once(rt *route, w *answer, r *http.Request, key string) error {
 		return err
 	}
 	a = &keptAnswer{key: key, done: true, status: w.status, header: http.Header{}, body: w.record.data, ended: time.Now(), pending: w.pending, outcome: w.outcome}
+	if unknown {
+		a.fault = err
+	}
 	body.print.Sum(a.print[:0])
-	for _, name := range []string{"Content-Type", "Location", "ETag"} {
+	for _, name := range []string{"Content-Type", "Location", "ETag", tokenHeader} {
 		if v := w.Header().Get(name); v != "" {
 			a.header.Set(name, v)
 		}
@@ -147,6 +154,9 @@ func (s *Server) again(a *keptAnswer, w *answer, r *http.Request) error {
 			return err
 		}
 		return a.outcome.send(w)
+	}
+	if a.fault != nil {
+		return a.fault
 	}
 	for name, values := range a.header {
 		w.Header()[name] = values

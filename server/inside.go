@@ -44,7 +44,7 @@ const insideTerms = 100 // listed at most
 
 // insideView shows the segments, merges, fields, terms, lists, documents and caches of an index.
 func (s *Server) insideView(w http.ResponseWriter, r *http.Request) error {
-	f, ix, err := s.frameOf("inside", r)
+	f, ix, err := s.engineFrameOf("inside", r)
 	if err != nil {
 		return err
 	}

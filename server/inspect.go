@@ -14,7 +14,7 @@ import (
 
 // explain derives the score of a document.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -22,11 +22,11 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, &req); err != nil {
 		return err
 	}
-	q, _, err := ix.query(req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text)
 	if err != nil {
 		return err
 	}
-	x, err := ix.engine.Explain(r.Context(), q, string(req.ID), nil)
+	x, err := ix.at.Explain(r.Context(), q, string(req.ID), readingOf(r))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func explanationOf(x *riffle.Explanation) *client.Explanation {
 
 // analyze answers with the tokens of a text.
 func (s *Server) analyze(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request) error {
 	}
 	name := req.Analyzer
 	if req.Field != "" {
-		schema := ix.engine.Schema()
+		schema := ix.at.Schema()
 		f, ok := schema.Fields[req.Field]
 		if name != "" || !ok || f.Type != riffle.FieldText {
 			p := kindRequest.fault("field must be one of text, without analyzer")
@@ -67,7 +67,7 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request) error {
 	if name == "" {
 		name = "standard"
 	}
-	a, err := ix.engine.Analyzer(name)
+	a, err := ix.at.Analyzer(name)
 	if err != nil {
 		p := kindRequest.caused(err)
 		p.Part = "analyzer"
@@ -85,7 +85,7 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request) error {
 
 // suggest completes and corrects a word of a field.
 func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
 
 // terms answers with terms of a field.
 func (s *Server) terms(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -147,16 +147,16 @@ func number(params url.Values, name string, or, most int) (int, error) {
 
 // schema answers with the schema of an index.
 func (s *Server) schema(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, ix.engine.Schema())
+	return writeJSON(w, http.StatusOK, ix.at.Schema())
 }
 
 // stats answers with riffle.Stats. Members have the names of its fields in small letters.
 func (s *Server) stats(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // postings describes the lists of a term.
 func (s *Server) postings(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func postingsListOf(l *riffle.PostingsList) client.PostingsList {
 
 // cache answers with the cached lists that searches look up most.
 func (s *Server) cache(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}

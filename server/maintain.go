@@ -17,7 +17,7 @@ import (
 
 // compact merges all segments of an index into one.
 func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) error {
 
 // checkpoint answers with a copy of an index as a tar archive, which opens like any index after it has been unpacked.
 func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) (err error) {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) (err error) 
 // export answers with all documents of an index, as they are now, in the order of their ids: one a line, as
 // client.Document. A client that was cut off goes on with the parameter from.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.findEngine(r)
 	if err != nil {
 		return err
 	}

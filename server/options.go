@@ -22,6 +22,10 @@ type Options struct {
 	// or deletes a file outside of them.
 	Dir string
 
+	// Cluster has indexes that are served besides those of this process. Clients with RoleAdmin create new ones
+	// there, so that it excludes Dir.
+	Cluster Cluster
+
 	// Keys say who may do what. Without keys every client may do everything: leave it so only where
 	// nobody else can connect.
 	Keys *Keys
@@ -133,6 +137,9 @@ func (o *Options) withDefaults() (*Options, error) {
 		} else if *f.value == 0 {
 			*f.value = f.or
 		}
+	}
+	if c.Cluster != nil && c.Dir != "" {
+		errs = append(errs, errors.New("server: Options.Cluster and Options.Dir exclude each other: new indexes are either's"))
 	}
 	c.MaxTimeout = max(c.MaxTimeout, c.Timeout)
 	if c.Log == nil {

@@ -31,7 +31,7 @@ func (s *Server) sameSite(r *http.Request) error {
 const (
 	crossMethods = "GET, HEAD, PUT, POST, PATCH, DELETE"
 	crossHeaders = "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, Idempotency-Key, Traceparent, Tracestate"
-	crossReads   = "ETag, Location, Retry-After, Riffle-Request, Idempotency-Replayed, Allow, WWW-Authenticate"
+	crossReads   = "ETag, Location, Retry-After, Riffle-Request, Idempotency-Replayed, Riffle-Token, Allow, WWW-Authenticate"
 )
 
 // crossOrigin lets pages of the sites in Options.Origins read answers (CORS). It says whether the request was only the

@@ -39,27 +39,39 @@ type frame struct {
 	View    string // "search", "why", "inside", "watch" or "fault"
 	Index   string
 	Indexes []string
+	Sharded bool // the index is one of the cluster, and has fewer views
+	Cluster bool // there is one
 	Data    any
 }
 
 // frameOf returns the frame of a request and the index that it names by the parameter index, or the first one.
 func (s *Server) frameOf(view string, r *http.Request) (*frame, *index, error) {
-	f := &frame{View: view, Index: r.FormValue("index")}
-	all := s.host.all()
-	for _, ix := range all {
-		f.Indexes = append(f.Indexes, ix.name)
+	f := &frame{View: view, Index: r.FormValue("index"), Cluster: s.opts.Cluster != nil}
+	var err error
+	if f.Indexes, err = s.names(r.Context()); err != nil {
+		return nil, nil, err
 	}
-	if f.Index == "" && len(all) > 0 {
-		f.Index = all[0].name
+	if f.Index == "" && len(f.Indexes) > 0 {
+		f.Index = f.Indexes[0]
 	}
-	i := slices.Index(f.Indexes, f.Index)
-	if i < 0 && f.Index != "" {
-		return nil, nil, kindNoIndex.fault("%q", f.Index)
-	}
-	if i < 0 {
+	if f.Index == "" {
 		return f, nil, nil
 	}
-	return f, all[i], nil
+	ix, err := s.named(r.Context(), f.Index)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Sharded = ix.engine == nil
+	return f, ix, nil
+}
+
+// engineFrameOf is frameOf for views that only indexes of this process have.
+func (s *Server) engineFrameOf(view string, r *http.Request) (*frame, *index, error) {
+	f, ix, err := s.frameOf(view, r)
+	if ix != nil && ix.engine == nil {
+		err = kindUnsupported.fault("%s is divided over machines; this view shows indexes of one machine", ix.name)
+	}
+	return f, ix, err
 }
 
 // shown is a view whose faults are pages, too. Those of parts stay problems, which page.js shows, and so do faults of
@@ -71,20 +83,21 @@ func shown(view func(*Server, http.ResponseWriter, *http.Request) error) func(*S
 			return nil
 		}
 		p := faultOf(err)
-		if p.Status >= 500 || p.Status == http.StatusTooManyRequests || r.FormValue("part") != "" {
+		if p.Status >= 500 && p.Status != http.StatusNotImplemented || p.Status == http.StatusTooManyRequests || r.FormValue("part") != "" {
 			return err
 		}
 		said := *p
 		if p.Part != "" && !strings.HasPrefix(p.Detail, p.Part) {
 			said.Detail = p.Part + ": " + p.Detail
 		}
-		f := &frame{View: "fault", Data: &said}
-		for _, ix := range s.host.all() {
-			f.Indexes = append(f.Indexes, ix.name)
+		f := &frame{View: "fault", Cluster: s.opts.Cluster != nil, Data: &said}
+		if f.Indexes, err = s.names(r.Context()); err != nil {
+			return err
 		}
 		if f.Index = r.FormValue("index"); !slices.Contains(f.Indexes, f.Index) && len(f.Indexes) > 0 {
 			f.Index = f.Indexes[0]
 		}
+		f.Sharded = f.Index != "" && s.host.find(f.Index) == nil
 		return renderAs(p.Status, w, r, f)
 	}
 }
@@ -134,6 +147,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 // searchPage is what the view of searches shows.
 type searchPage struct {
 	Index   string
+	Sharded bool // the index is one of a cluster
 	Query   string
 	Sort    string
 	Sorts   []sortChoice
@@ -224,7 +238,7 @@ func (s *Server) searchView(w http.ResponseWriter, r *http.Request) error {
 func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage, error) {
 	params := r.URL.Query()
 	params.Del("part")
-	p := &searchPage{Index: ix.name, Query: params.Get("q"), Sort: params.Get("sort")}
+	p := &searchPage{Index: ix.name, Sharded: ix.engine == nil, Query: params.Get("q"), Sort: params.Get("sort")}
 	from, err := strconv.Atoi(cmp.Or(params.Get("from"), "0"))
 	if err != nil || from < 0 {
 		f := kindRequest.fault("must be the number of hits to skip, not %q", params.Get("from"))
@@ -265,7 +279,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	if err != nil {
 		return nil, err
 	}
-	o, err := searchOptions(req)
+	o, err := searchOptions(req, r)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +290,10 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	if err != nil {
 		return nil, err
 	}
-	p.Answer, p.Ran = answerOf(res, req), whyAddress(params, ix.name, "")
+	p.Answer = answerOf(res, req)
+	if ix.engine != nil {
+		p.Ran = whyAddress(params, ix.name, "")
+	}
 	p.First, p.Last = from+1, from+len(res.Hits)
 	for i := range p.Answer.Hits {
 		p.Hits = append(p.Hits, ix.pageHit(&p.Answer.Hits[i], from+i+1, params))
@@ -298,6 +315,9 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 // shownFields returns the fields that facets are made of: keywords with a column, the first ones by name.
 func (ix *index) shownFields() ([]string, error) {
 	var fields []string
+	if ix.engine == nil {
+		return nil, nil // shards do not count values together
+	}
 	for name, f := range ix.engine.Schema().Fields {
 		if f.Type == riffle.FieldKeyword && f.Column != riffle.ColumnNone && !f.NoIndex {
 			fields = append(fields, name)
@@ -313,7 +333,7 @@ const sortFields = 8
 // sortChoices returns orders that the hits can have: by score, and by fields with a column, the first ones by name.
 func (ix *index) sortChoices(chosen string) []sortChoice {
 	all := []sortChoice{{"", "best match", chosen == ""}}
-	fields := ix.engine.Schema().Fields
+	fields := ix.at.Schema().Fields
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		f := fields[name]
 		if f.Type == riffle.FieldText || f.Type == riffle.FieldPlace || f.Column == riffle.ColumnNone || len(all) > 2*sortFields {
@@ -341,7 +361,9 @@ const (
 func (ix *index) pageHit(h *client.Hit, number int, params url.Values) pageHit {
 	to := pageHit{Number: number, ID: string(h.ID), Score: h.Score}
 	to.Why = whyAddress(params, ix.name, to.ID)
-	to.Inside = "/inside?" + url.Values{"index": {ix.name}, "id": {to.ID}}.Encode() + "#document"
+	if ix.engine != nil {
+		to.Inside = "/inside?" + url.Values{"index": {ix.name}, "id": {to.ID}}.Encode() + "#document"
+	}
 	titled, title := "", to.ID
 	for _, name := range []string{"title", "name", "subject", "headline"} {
 		if text, ok := h.Fields[name].(string); ok && text != "" {

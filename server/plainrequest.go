@@ -43,10 +43,8 @@ func readPlainSearch(data []byte) (req *client.SearchRequest, ok bool) {
 			ok = ok && once(1<<3)
 		case "after":
 			var text string
-			if text, ok = r.String(); ok && once(1<<4) {
-				return req.After.UnmarshalText([]byte(text)) == nil
-			}
-			return false
+			text, ok = r.String()
+			req.After, ok = client.Cursor(text), ok && once(1<<4)
 		case "cursors":
 			req.Cursors, ok = r.Bool()
 			ok = ok && once(1<<5)

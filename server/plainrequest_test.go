@@ -40,7 +40,6 @@ var (
 		`{"text": "whale"}`,
 		`{"text": {"text": "a", "text": "b"}}`,
 		`{"text": {"text": "a", "lenient": true}}`,
-		`{"after": "damaged"}`,
 		`{"highlight": {"lead": true}}`,
 		`{"aggregations": {}}`,
 		`{"sort": ["year"]}`,

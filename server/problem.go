@@ -53,11 +53,15 @@ var (
 	kindStopping    = kind{"stopping", "The server is stopping", http.StatusServiceUnavailable}
 	kindPending     = kind{"pending", "The change is under way, and will take effect unless the disk fails", http.StatusServiceUnavailable}
 	kindTimeout     = kind{"timeout", "The request took too long", http.StatusServiceUnavailable}
+	kindUnsupported = kind{"unsupported", "This index does not have this", http.StatusNotImplemented}
+	kindUnavailable = kind{"unavailable", "A part of the cluster does not answer", http.StatusServiceUnavailable}
+	kindUnknown     = kind{"unknown", "It is not known whether the change takes effect", http.StatusGatewayTimeout}
 	kindInternal    = kind{"internal", "The server has failed", http.StatusInternalServerError}
 )
 
 var kinds = []kind{kindRequest, kindQuery, kindDocument, kindKey, kindRole, kindOrigin, kindReadOnly, kindNotFound, kindNoIndex, kindNoDocument,
-	kindMethod, kindExists, kindUnderWay, kindReused, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindPending, kindTimeout, kindInternal}
+	kindMethod, kindExists, kindUnderWay, kindReused, kindVersion, kindTooLarge, kindContentType, kindBusy, kindLate, kindStopping, kindPending, kindTimeout,
+	kindUnsupported, kindUnavailable, kindUnknown, kindInternal}
 
 // urn returns the type of problems of the kind.
 func (k kind) urn() string { return "urn:riffle:problem:" + k.name }
@@ -104,6 +108,11 @@ func faultOf(err error) *fault {
 		p = kindQuery.fault("%s: %v", part, query.Err)
 		p.Part, p.cause = part, err
 		return p
+	}
+	if p = clusterFault(err); p != nil {
+		return p
+	}
+	switch {
 	case errors.Is(err, riffle.ErrNotFound):
 		return kindNoDocument.caused(err)
 	case errors.Is(err, riffle.ErrReadOnly):

@@ -66,5 +66,9 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.drains.Load() {
 		return kindStopping.fault("send requests elsewhere")
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "indexes": len(s.host.all())})
+	names, err := s.names(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"status": "ready", "indexes": len(names)})
 }

@@ -112,7 +112,7 @@ var changing = regexp.MustCompile(`"(instance|token|cursor|took_ms|bytes)": ("[^
 func printAnswer(t testing.TB, r *http.Response) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.StatusCode, http.StatusText(r.StatusCode))
-	for _, name := range []string{"Allow", "ETag", "Idempotency-Replayed", "Location", "Retry-After", "WWW-Authenticate"} {
+	for _, name := range []string{"Allow", "ETag", "Idempotency-Replayed", "Location", "Retry-After", "Riffle-Token", "WWW-Authenticate"} {
 		for _, value := range r.Header.Values(name) {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,7 +15,7 @@ import (
 
 // search answers a search whose request is the body.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 
 // searchText answers a search whose query is a text in the query language.
 func (s *Server) searchText(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -57,13 +58,13 @@ func requestOf(params url.Values) (*client.SearchRequest, error) {
 	for name := range params {
 		var err error
 		switch value := params.Get(name); name {
-		case "q", "mode", "time_zone", "fields", "load", "timeout":
+		case "q", "mode", "time_zone", "fields", "load", "timeout", "token":
 		case "k":
 			req.K, err = strconv.Atoi(value)
 		case "from":
 			req.From, err = strconv.Atoi(value)
 		case "after":
-			req.After, err = riffle.ParseCursor(value)
+			req.After = client.Cursor(value)
 		case "sort":
 			req.Sort, err = riffle.ParseSort(value)
 		case "exact_total":
@@ -102,7 +103,7 @@ func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.Sear
 	if err != nil {
 		return err
 	}
-	o, err := searchOptions(req)
+	o, err := searchOptions(req, r)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.Sear
 
 // count answers how many documents match.
 func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
-	ix, err := s.host.find(r)
+	ix, err := s.find(r)
 	if err != nil {
 		return err
 	}
@@ -123,11 +124,11 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, &req); err != nil {
 		return err
 	}
-	q, _, err := ix.query(req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text)
 	if err != nil {
 		return err
 	}
-	n, err := ix.engine.Count(r.Context(), q)
+	n, err := ix.at.Count(r.Context(), q, readingOf(r))
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
 }
 
 // query returns the query of a request. Of a lenient text, notes say what was searched as words.
-func (ix *index) query(q riffle.Query, text *client.Text) (riffle.Query, []client.Note, error) {
+func (ix *index) query(ctx context.Context, q riffle.Query, text *client.Text) (riffle.Query, []client.Note, error) {
 	switch {
 	case q != nil && text != nil:
 		return nil, nil, kindRequest.fault("query and text exclude each other")
@@ -144,12 +145,12 @@ func (ix *index) query(q riffle.Query, text *client.Text) (riffle.Query, []clien
 	case text == nil || text.Text == "":
 		return riffle.All{}, nil, nil
 	}
-	return ix.parse(text)
+	return ix.parse(ctx, text)
 }
 
 // parse is query for a text that is not empty.
-func (ix *index) parse(text *client.Text) (q riffle.Query, notes []client.Note, err error) {
-	o := &riffle.ParseOptions{Engine: ix.engine, Fields: text.Fields, Boosts: text.Boosts, TimeZone: text.TimeZone, Lenient: text.Lenient}
+func (ix *index) parse(ctx context.Context, text *client.Text) (q riffle.Query, notes []client.Note, err error) {
+	o := &riffle.ParseOptions{Fields: text.Fields, Boosts: text.Boosts, TimeZone: text.TimeZone, Lenient: text.Lenient}
 	if text.Mode != "" {
 		if o.Mode, err = riffle.ParseMode(text.Mode); err != nil {
 			f := kindRequest.caused(err)
@@ -157,37 +158,27 @@ func (ix *index) parse(text *client.Text) (q riffle.Query, notes []client.Note, 
 			return nil, nil, f
 		}
 	}
-	if len(o.Fields) == 0 {
-		if o.Fields, err = ix.textFields(); err != nil {
-			return nil, nil, err
-		}
-	}
 	o.Note = func(e *riffle.ParseError) {
 		notes = append(notes, client.Note{Offset: e.Offset, Reason: e.Reason, Hint: e.Hint})
 	}
-	q, err = riffle.ParseQuery(text.Text, o)
+	q, err = ix.at.ParseQuery(ctx, text.Text, o)
 	return q, notes, err
 }
 
-// textFields returns the fields of texts that documents have and that can be searched, by name.
-func (ix *index) textFields() ([]string, error) {
-	list, err := ix.engine.Fields()
-	if err != nil {
-		return nil, err
+// readingOf returns what a read must see, which the parameters of its URL say.
+func readingOf(r *http.Request) Reading {
+	if r.URL.RawQuery == "" {
+		return Reading{}
 	}
-	var fields []string
-	for _, f := range list {
-		if f.Norms { // of texts alone
-			fields = append(fields, f.Name)
-		}
-	}
-	return fields, nil
+	params := r.URL.Query()
+	return Reading{Token: params.Get("token"), Linearizable: params.Get("linearizable") == "true"}
 }
 
 // searchOptions returns the options of a request.
-func searchOptions(req *client.SearchRequest) (*riffle.SearchOptions, error) {
-	o := &riffle.SearchOptions{
-		K: req.K, From: req.From, After: req.After, Sort: req.Sort, Collapse: req.Collapse, ExactTotal: req.ExactTotal, NoHits: req.NoHits,
+func searchOptions(req *client.SearchRequest, r *http.Request) (*SearchOptions, error) {
+	o := &SearchOptions{After: req.After, Reading: readingOf(r)}
+	o.SearchOptions = riffle.SearchOptions{
+		K: req.K, From: req.From, Sort: req.Sort, Collapse: req.Collapse, ExactTotal: req.ExactTotal, NoHits: req.NoHits,
 		Load: req.Load, Versions: req.Versions, Aggregations: req.Aggregations, Selections: req.Selections, Partial: req.Partial,
 		Alpha: req.Alpha, Now: req.Now, Deadline: time.Duration(req.Deadline), FailLate: req.FailLate,
 	}
@@ -247,8 +238,8 @@ func orZero(p *float64) float64 {
 	return *p
 }
 
-// answerOf returns the answer to a request.
-func answerOf(res *riffle.Result, req *client.SearchRequest) *client.SearchAnswer {
+// answerOf returns the answer to a request, without cursors.
+func answerOf(res *Found, req *client.SearchRequest) *client.SearchAnswer {
 	html := req.Highlight != nil && req.Highlight.HTML
 	return &client.SearchAnswer{
 		Hits: hitsOf(res.Hits, html), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
@@ -262,7 +253,7 @@ func hitsOf(hits []riffle.Hit, html bool) []client.Hit {
 	for i := range hits {
 		h := &hits[i]
 		all[i] = client.Hit{
-			ID: client.ID(h.ID), Score: h.Score, Sort: h.Sort, Group: h.Group, GroupSize: h.GroupSize, Version: h.Version, Fields: h.Fields, Cursor: h.Cursor,
+			ID: client.ID(h.ID), Score: h.Score, Sort: h.Sort, Group: h.Group, GroupSize: h.GroupSize, Version: h.Version, Fields: h.Fields,
 		}
 		if len(h.Fragments) > 0 {
 			all[i].Fragments = make(map[string][]client.Fragment, len(h.Fragments))

@@ -101,7 +101,7 @@ func New(o *Options) (*Server, error) {
 // Mount serves an open index under a name of 1 to 64 small letters, digits, dots, hyphens and underscores, the
 // first of them a letter or a digit. The caller closes the engine, after the Server.
 func (s *Server) Mount(name string, e *riffle.Engine) error {
-	if err := s.host.add(&index{name: name, engine: e}); err != nil {
+	if err := s.host.add(&index{name: name, engine: e, at: engineReader{e}}); err != nil {
 		return err
 	}
 	s.host.divideCache()

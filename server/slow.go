@@ -19,25 +19,27 @@ func (a *answer) parse(ctx context.Context, ix *index, req *client.SearchRequest
 		_, _, done := a.server.span(ctx, "parse", ix)
 		defer func() { done(err) }()
 	}
-	return ix.query(req.Query, req.Text)
+	return ix.query(ctx, req.Query, req.Text)
 }
 
 // run searches: within a span, with a span for each phase, and with a record if it takes long.
-func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions) (res *riffle.Result, err error) {
+func (a *answer) run(ctx context.Context, ix *index, q riffle.Query, o *SearchOptions) (res *Found, err error) {
 	s := a.server
 	start := time.Now()
 	inner, span, done := s.span(ctx, "search", ix)
 	defer func() { done(err) }()
 	asked := o
-	if span.IsRecording() && o.Profile == nil { // it has the times of the phases
+	if span.IsRecording() && ix.engine != nil && o.Profile == nil { // it has the times of the phases
 		profiled := *o
 		profiled.Profile = &riffle.ProfileOptions{Lists: 1, Runs: 1}
 		asked = &profiled
 	}
-	res, err = ix.engine.Search(inner, q, asked)
+	res, err = ix.at.Search(inner, q, asked)
 	if res != nil && span.IsRecording() {
-		s.phaseSpans(inner, start, &res.Profile.Times)
-		span.SetAttributes(attribute.String("riffle.why", res.Profile.Choice.Why))
+		if res.Profile != nil {
+			s.phaseSpans(inner, start, &res.Profile.Times)
+			span.SetAttributes(attribute.String("riffle.why", res.Profile.Choice.Why))
+		}
 		if o.Profile == nil {
 			res.Profile = nil
 		}
@@ -81,7 +83,7 @@ const (
 )
 
 // slow writes a record of a search that took long: the query and what is known of its plan.
-func (a *answer) slow(ctx context.Context, ix *index, q riffle.Query, o *riffle.SearchOptions, res *riffle.Result, err error, took time.Duration) {
+func (a *answer) slow(ctx context.Context, ix *index, q riffle.Query, o *SearchOptions, res *Found, err error, took time.Duration) {
 	s := a.server
 	if !s.opts.Log.Enabled(ctx, slog.LevelWarn) {
 		return
@@ -109,7 +111,7 @@ func (a *answer) slow(ctx context.Context, ix *index, q riffle.Query, o *riffle.
 // listsOf counts the lists of a query and their postings. Where everything is slow, it must not make things worse: so
 // only one request at a time asks, and records of others lack the counts.
 func (s *Server) listsOf(ctx context.Context, ix *index, q riffle.Query) []slog.Attr {
-	if !s.planning.TryLock() {
+	if ix.engine == nil || !s.planning.TryLock() {
 		return nil
 	}
 	defer s.planning.Unlock()

@@ -31,7 +31,7 @@ var charts = []chart{
 
 // watchView shows the figures of an index.
 func (s *Server) watchView(w http.ResponseWriter, r *http.Request) error {
-	f, ix, err := s.frameOf("watch", r)
+	f, ix, err := s.engineFrameOf("watch", r)
 	if err != nil {
 		return err
 	}

@@ -36,19 +36,21 @@ func (s *Server) whyView(w http.ResponseWriter, r *http.Request) error {
 		return kindNoIndex.fault("the parameter index names none")
 	}
 	p := &whyPage{Index: ix.name, Query: r.FormValue("q"), ID: r.FormValue("id")}
-	q, _, err := ix.query(nil, &client.Text{Text: p.Query})
+	q, _, err := ix.query(r.Context(), nil, &client.Text{Text: p.Query})
 	if err != nil {
 		return err
 	}
 	if p.ID != "" {
-		x, err := ix.engine.Explain(r.Context(), q, p.ID, nil)
+		x, err := ix.at.Explain(r.Context(), q, p.ID, readingOf(r))
 		if err != nil {
 			return err
 		}
 		p.Tree, p.Bar = explanationOf(x), sharesOf(x)
 	}
-	if p.Plan, err = ix.planOf(w, r.Context(), q, r.URL.Query()); err != nil {
-		return err
+	if ix.engine != nil {
+		if p.Plan, err = ix.planOf(w, r.Context(), q, r.URL.Query()); err != nil {
+			return err
+		}
 	}
 	f.Data = p
 	return render(w, r, f)

@@ -87,11 +87,11 @@ func (ix *index) planOf(w http.ResponseWriter, ctx context.Context, q riffle.Que
 		}
 	}
 	o.Selections = selectionsOf(params)
-	res, err := w.(*answer).run(ctx, ix, q, o)
+	res, err := w.(*answer).run(ctx, ix, q, &SearchOptions{SearchOptions: *o})
 	if err != nil {
 		return nil, err
 	}
-	return drawPlan(res), nil
+	return drawPlan(res.Result), nil
 }
 
 // selectionsOf returns the values of facets that the parameters of the page choose, as filters.

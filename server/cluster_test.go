@@ -1,0 +1,229 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
+)
+
+// A pretended is a Cluster of engines of this process, whose changes fail as the ids of their documents say.
+type pretended struct {
+	t testing.TB
+
+	mu      sync.Mutex
+	indexes map[string]*pretendedIndex
+	down    bool
+}
+
+func (c *pretended) Names(context.Context) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down {
+		return nil, fmt.Errorf("%w: no server of the cluster", ErrUnavailable)
+	}
+	return slices.Sorted(maps.Keys(c.indexes)), nil
+}
+
+func (c *pretended) Indexes(ctx context.Context) ([]client.Index, error) {
+	names, err := c.Names(ctx)
+	all := []client.Index{}
+	for _, name := range names {
+		x := c.indexes[name]
+		n, err := x.Count(ctx, riffle.All{}, Reading{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, client.Index{Name: name, Documents: uint64(n), Shards: x.shards, Replicas: 2})
+	}
+	return all, err
+}
+
+func (c *pretended) Index(_ context.Context, name string) (Index, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.indexes[name]; x != nil {
+		return x, nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrNoIndex, name)
+}
+
+func (c *pretended) Create(_ context.Context, name string, o *client.NewIndex) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.indexes[name] != nil {
+		return fmt.Errorf("%w: %s", ErrExists, name)
+	}
+	e, err := riffle.Open(c.t.TempDir(), &riffle.Options{Schema: o.Schema, Durability: riffle.SyncNone})
+	if err != nil {
+		return err
+	}
+	c.t.Cleanup(func() { e.Close() })
+	c.indexes[name] = &pretendedIndex{engineReader: engineReader{e}, shards: max(o.Shards, 1)}
+	return nil
+}
+
+func (c *pretended) Drop(_ context.Context, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.indexes[name] == nil {
+		return fmt.Errorf("%w: %s", ErrNoIndex, name)
+	}
+	delete(c.indexes, name)
+	return nil
+}
+
+type pretendedIndex struct {
+	engineReader
+	shards int
+
+	mu      sync.Mutex
+	changes int
+}
+
+// allows checks a token, which is t and the number of changes it stands for.
+func (x *pretendedIndex) allows(r Reading) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var n int
+	if _, err := fmt.Sscanf(r.Token, "t%d", &n); r.Token != "" && (err != nil || n > x.changes) {
+		return fmt.Errorf("%w: the token %q is of another index", ErrRequest, r.Token)
+	}
+	return nil
+}
+
+func (x *pretendedIndex) Document(ctx context.Context, id string, r Reading) (riffle.Document, error) {
+	if err := x.allows(r); err != nil {
+		return riffle.Document{}, err
+	}
+	d, err := x.engineReader.Document(ctx, id, Reading{})
+	d.Version = 0
+	return d, err
+}
+
+func (x *pretendedIndex) Search(ctx context.Context, q riffle.Query, o *SearchOptions) (*Found, error) {
+	if err := x.allows(o.Reading); err != nil {
+		return nil, err
+	}
+	if len(o.Aggregations) > 0 {
+		return nil, fmt.Errorf("%w: aggregations", ErrUnsupported)
+	}
+	plain := *o
+	plain.Reading = Reading{}
+	f, err := x.engineReader.Search(ctx, q, &plain)
+	if f != nil {
+		f.Executor = fmt.Sprint(x.shards, " shards")
+		hits := f.Hits
+		f.Cursor = func(i int) (client.Cursor, error) { return client.Cursor(hits[i].Cursor.String()), nil }
+	}
+	return f, err
+}
+
+func (x *pretendedIndex) Count(ctx context.Context, q riffle.Query, r Reading) (int, error) {
+	if err := x.allows(r); err != nil {
+		return 0, err
+	}
+	return x.engineReader.Count(ctx, q, Reading{})
+}
+
+func (x *pretendedIndex) Explain(ctx context.Context, q riffle.Query, id string, r Reading) (*riffle.Explanation, error) {
+	if err := x.allows(r); err != nil {
+		return nil, err
+	}
+	return x.engineReader.Explain(ctx, q, id, Reading{})
+}
+
+func (x *pretendedIndex) Write(ctx context.Context, b *riffle.Batch, token string) (*Written, error) {
+	if err := x.allows(Reading{Token: token}); err != nil {
+		return nil, err
+	}
+	if err := x.Validate(ctx, b); err != nil {
+		return nil, err
+	}
+	changes, err := b.Encode()
+	if err != nil {
+		return nil, err
+	}
+	w := &Written{Outcomes: make([]error, len(changes))}
+	for i, change := range changes {
+		switch {
+		case strings.HasPrefix(change.ID, "unknown"):
+			w.Outcomes[i] = fmt.Errorf("%w: no answer", ErrUnknown)
+			continue
+		case strings.HasPrefix(change.ID, "large"):
+			w.Outcomes[i] = fmt.Errorf("%w: 2 MB", ErrTooLarge)
+			continue
+		case strings.HasPrefix(change.ID, "gone"):
+			return nil, errors.New("the cluster is gone")
+		}
+		var one riffle.Batch
+		if err := errors.Join(one.AddEncoded(change.Data), x.Apply(ctx, &one)); err != nil {
+			return nil, err
+		}
+		x.mu.Lock()
+		x.changes++
+		x.mu.Unlock()
+	}
+	w.Token = fmt.Sprint("t", x.changes)
+	return w, nil
+}
+
+// TestCluster sends the requests of testdata/cluster to a server with a cluster. Answers must be as the OpenAPI document
+// says. The command down takes the cluster away.
+func TestCluster(t *testing.T) {
+	c := readTheContract(t)
+	datadriven.Walk(t, "testdata/cluster", func(t *testing.T, path string) {
+		cluster := &pretended{t: t, indexes: map[string]*pretendedIndex{}}
+		s, err := New(&Options{Cluster: cluster})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close(t.Context())
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "http":
+				return printAnswer(t, exchange(t, c, s, readRequest(t, d.Input)))
+			case "page":
+				r := httptest.NewRequestWithContext(t.Context(), "GET", d.Input, nil)
+				r.Host = "localhost"
+				res := send(s, r)
+				body, err := readAll(&res.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var found []string
+				for _, a := range d.CmdArgs {
+					for _, text := range a.Vals {
+						found = append(found, fmt.Sprintf("%s: %v", text, strings.Contains(string(body), text)))
+					}
+				}
+				return fmt.Sprintln(res.StatusCode) + strings.Join(found, "\n")
+			case "down":
+				cluster.mu.Lock()
+				cluster.down = true
+				cluster.mu.Unlock()
+				return ""
+			}
+			d.Fatalf(t, "unknown command")
+			return ""
+		})
+	})
+}
+
+// TestClusterOrDir: new indexes are made in one place.
+func TestClusterOrDir(t *testing.T) {
+	if s, err := New(&Options{Cluster: &pretended{t: t}, Dir: t.TempDir()}); err == nil {
+		s.Close(t.Context())
+		t.Error("a server has both")
+	}
+}
