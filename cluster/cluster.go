@@ -158,7 +158,7 @@ func (c *Client) answered(ctx context.Context, name string) error {
 		return err
 	}
 	for {
-		_, err := ix.Count(ctx, riffle.All{})
+		_, err := ix.Count(ctx, riffle.All{}, nil)
 		if !errors.Is(err, remote.ErrUnreachable) {
 			return err
 		}

@@ -366,7 +366,7 @@ func TestDrop(t *testing.T) {
 	var old cluster.Token
 	for range 3 {
 		x := w.create(2)
-		if n, err := x.Count(deadline(t), riffle.All{}); err != nil || n != 0 {
+		if n, err := x.Count(deadline(t), riffle.All{}, nil); err != nil || n != 0 {
 			t.Fatalf("a new index has %d documents: %v", n, err)
 		}
 		var b riffle.Batch
@@ -435,7 +435,7 @@ func TestDiverged(t *testing.T) {
 		}
 	}
 	w.equalDigests(1, token)
-	if n, err := x.Count(deadline(t), riffle.All{}); err != nil || n != 1 {
+	if n, err := x.Count(deadline(t), riffle.All{}, nil); err != nil || n != 1 {
 		t.Errorf("%d documents: %v", n, err)
 	}
 }
@@ -486,5 +486,45 @@ func TestTokens(t *testing.T) {
 		if got, err := cluster.ParseToken(bad); err == nil {
 			t.Errorf("%q is %+v", bad, got)
 		}
+	}
+}
+
+// TestFields checks what the API asks of an index besides searches.
+func TestFields(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	x := w.create(3)
+	var b riffle.Batch
+	for i := range 20 {
+		b.Put(fmt.Sprint("d", i), map[string]any{"added": "rare words", "n": i})
+	}
+	written, err := x.Write(deadline(t), &b)
+	if err != nil || written.Err() != nil {
+		t.Fatal(err, written.Err())
+	}
+	fields, err := x.Fields(deadline(t), written.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(fields, func(f riffle.FieldStats) bool { return f.Name == "added" })
+	if i < 0 || fields[i].Docs != 20 || fields[i].Tokens != 40 || !fields[i].Norms {
+		t.Errorf("fields %+v", fields)
+	}
+	q, err := x.ParseQuery(deadline(t), "rare", nil, written.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := x.Count(deadline(t), q, &cluster.SearchOptions{Token: written.Token}); err != nil || n != 20 {
+		t.Errorf("%d documents have a word of a field that the schema does not have: %v", n, err)
+	}
+	if _, err := x.Fields(deadline(t), cluster.Token{Epoch: 1, Sequences: []uint64{1}}); !errors.Is(err, cluster.ErrToken) {
+		t.Errorf("the token of another index: %v", err)
+	}
+	if _, err := cluster.ParseToken("other"); !errors.Is(err, cluster.ErrToken) {
+		t.Errorf("a text that is no token: %v", err)
+	}
+	var conditional riffle.Batch
+	conditional.PutIf("a", map[string]any{"n": 1}, 7)
+	if _, err := x.Write(deadline(t), &conditional); !errors.Is(err, cluster.ErrCondition) {
+		t.Errorf("a change with a condition: %v", err)
 	}
 }

@@ -108,8 +108,17 @@ func (ix *Index) options(o *SearchOptions) (*scatter.Options, error) {
 	return &options, nil
 }
 
-// Count returns exactly how many documents match a query.
-func (ix *Index) Count(ctx context.Context, q riffle.Query) (int, error) { return ix.all.Count(ctx, q) }
+// Count returns exactly how many documents match a query. Of the options, Token and Now count.
+func (ix *Index) Count(ctx context.Context, q riffle.Query, o *SearchOptions) (int, error) {
+	if o == nil {
+		o = &SearchOptions{}
+	}
+	options, err := ix.options(o)
+	if err != nil {
+		return 0, err
+	}
+	return ix.all.Count(ctx, q, options)
+}
 
 // Explain derives the score that Search gives the document with an id.
 func (ix *Index) Explain(ctx context.Context, q riffle.Query, id string, o *SearchOptions) (*riffle.Explanation, error) {

@@ -30,6 +30,15 @@ func (w *Written) Err() error {
 	return errors.Join(errs...)
 }
 
+var (
+	// ErrCondition says that a batch has conditions on the versions of documents, which replicas count each for
+	// itself.
+	ErrCondition = errors.New("cluster: changes cannot depend on versions")
+
+	// ErrToken says that a text is no token, or a token is of another index.
+	ErrToken = errors.New("cluster: the token is not of this index")
+)
+
 // Write carries out the changes of a batch, each on its own: several shards have no common moment. The
 // error is that of a batch of which nothing is carried out, because a document cannot be indexed or the
 // batch has conditions or a position. What becomes of each change is in Written.Outcomes.
@@ -41,8 +50,8 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 		return nil, errors.New("cluster: a batch with a position; the positions of replicas are the cluster's")
 	}
 	changes, err := b.Encode()
-	if err != nil {
-		return nil, err
+	if err != nil { // it is valid, and so has a condition
+		return nil, fmt.Errorf("%w: %w", ErrCondition, err)
 	}
 	of := make([][]writer.Change, len(ix.writers)) // by shard
 	from := make([][]int, len(ix.writers))         // their places in the batch
@@ -101,7 +110,7 @@ func ParseToken(text string) (t Token, err error) {
 		err = errors.New("it has no sequences")
 	}
 	if err != nil {
-		return Token{}, fmt.Errorf("cluster: %q is no token: %w", text, err)
+		return Token{}, fmt.Errorf("%w: %q is none: %w", ErrToken, text, err)
 	}
 	return t, nil
 }
@@ -125,7 +134,7 @@ func (t Token) And(o Token) Token {
 
 func (ix *Index) checkToken(t Token) error {
 	if t.Epoch != ix.epoch || len(t.Sequences) != len(ix.shards) {
-		return fmt.Errorf("cluster: the token is of another index than %s, or of one of that name that was dropped", ix.name)
+		return fmt.Errorf("%w: %s, unless it is of one of that name that was dropped", ErrToken, ix.name)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func (b *bulk) submit() error {
 // ofLine says whether an error is that of a line, so that others can still be carried out.
 func ofLine(err error) bool {
 	f := faultOf(err)
-	return f.Status < http.StatusInternalServerError && f.Type != kindReadOnly.urn()
+	return f.Status < http.StatusInternalServerError && f.Type != kindReadOnly.urn() || f.Type == kindUnsupported.urn()
 }
 
 // parse returns the changes of lines as a batch.

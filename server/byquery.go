@@ -46,7 +46,7 @@ func (s *Server) byQuery(w http.ResponseWriter, r *http.Request, change func(*ri
 		f.Part = "query"
 		return f
 	}
-	q, _, err := ix.query(r.Context(), req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text, readingOf(r))
 	if err != nil {
 		return err
 	}

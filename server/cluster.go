@@ -38,7 +38,7 @@ type Reader interface {
 	Analyzer(name string) (analysis.Analyzer, error)
 
 	// ParseQuery reads a text of the query language. Without ParseOptions.Fields it searches all texts.
-	ParseQuery(ctx context.Context, text string, o *riffle.ParseOptions) (riffle.Query, error)
+	ParseQuery(ctx context.Context, text string, o *riffle.ParseOptions, r Reading) (riffle.Query, error)
 
 	// Document returns a document. The error matches riffle.ErrNotFound if there is none with the id.
 	Document(ctx context.Context, id string, r Reading) (riffle.Document, error)

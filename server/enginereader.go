@@ -20,7 +20,7 @@ func (e engineReader) checked(r Reading) error {
 	return f
 }
 
-func (e engineReader) ParseQuery(_ context.Context, text string, o *riffle.ParseOptions) (riffle.Query, error) {
+func (e engineReader) ParseQuery(_ context.Context, text string, o *riffle.ParseOptions, _ Reading) (riffle.Query, error) {
 	o.Engine = e.Engine
 	if len(o.Fields) == 0 {
 		list, err := e.Fields()

@@ -22,7 +22,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, &req); err != nil {
 		return err
 	}
-	q, _, err := ix.query(r.Context(), req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text, readingOf(r))
 	if err != nil {
 		return err
 	}

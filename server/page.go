@@ -272,7 +272,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 	}
 	p.Sorts, p.Freed = ix.sortChoices(p.Sort), freed(params)
 	p.Request = formsOf(r, ix.name, req)
-	q, _, err := w.(*answer).parse(r.Context(), ix, req)
+	q, _, err := w.(*answer).parse(r.Context(), ix, req, readingOf(r))
 	if p.Fault = queryFault(p.Query, err); p.Fault != nil {
 		return p, nil
 	}

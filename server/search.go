@@ -99,7 +99,7 @@ func names(text string) []string {
 }
 
 func (ix *index) search(w http.ResponseWriter, r *http.Request, req *client.SearchRequest) error {
-	q, notes, err := w.(*answer).parse(r.Context(), ix, req)
+	q, notes, err := w.(*answer).parse(r.Context(), ix, req, readingOf(r))
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readJSON(w, r, &req); err != nil {
 		return err
 	}
-	q, _, err := ix.query(r.Context(), req.Query, req.Text)
+	q, _, err := ix.query(r.Context(), req.Query, req.Text, readingOf(r))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request) error {
 }
 
 // query returns the query of a request. Of a lenient text, notes say what was searched as words.
-func (ix *index) query(ctx context.Context, q riffle.Query, text *client.Text) (riffle.Query, []client.Note, error) {
+func (ix *index) query(ctx context.Context, q riffle.Query, text *client.Text, read Reading) (riffle.Query, []client.Note, error) {
 	switch {
 	case q != nil && text != nil:
 		return nil, nil, kindRequest.fault("query and text exclude each other")
@@ -145,11 +145,11 @@ func (ix *index) query(ctx context.Context, q riffle.Query, text *client.Text) (
 	case text == nil || text.Text == "":
 		return riffle.All{}, nil, nil
 	}
-	return ix.parse(ctx, text)
+	return ix.parse(ctx, text, read)
 }
 
 // parse is query for a text that is not empty.
-func (ix *index) parse(ctx context.Context, text *client.Text) (q riffle.Query, notes []client.Note, err error) {
+func (ix *index) parse(ctx context.Context, text *client.Text, read Reading) (q riffle.Query, notes []client.Note, err error) {
 	o := &riffle.ParseOptions{Fields: text.Fields, Boosts: text.Boosts, TimeZone: text.TimeZone, Lenient: text.Lenient}
 	if text.Mode != "" {
 		if o.Mode, err = riffle.ParseMode(text.Mode); err != nil {
@@ -161,7 +161,7 @@ func (ix *index) parse(ctx context.Context, text *client.Text) (q riffle.Query, 
 	o.Note = func(e *riffle.ParseError) {
 		notes = append(notes, client.Note{Offset: e.Offset, Reason: e.Reason, Hint: e.Hint})
 	}
-	q, err = ix.at.ParseQuery(ctx, text.Text, o)
+	q, err = ix.at.ParseQuery(ctx, text.Text, o, read)
 	return q, notes, err
 }
 

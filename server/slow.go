@@ -14,12 +14,12 @@ import (
 )
 
 // parse returns the query of a search. A text is read, and its words analysed, within a span.
-func (a *answer) parse(ctx context.Context, ix *index, req *client.SearchRequest) (q riffle.Query, notes []client.Note, err error) {
+func (a *answer) parse(ctx context.Context, ix *index, req *client.SearchRequest, read Reading) (q riffle.Query, notes []client.Note, err error) {
 	if req.Text != nil {
 		_, _, done := a.server.span(ctx, "parse", ix)
 		defer func() { done(err) }()
 	}
-	return ix.query(ctx, req.Query, req.Text)
+	return ix.query(ctx, req.Query, req.Text, read)
 }
 
 // run searches: within a span, with a span for each phase, and with a record if it takes long.

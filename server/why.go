@@ -36,7 +36,7 @@ func (s *Server) whyView(w http.ResponseWriter, r *http.Request) error {
 		return kindNoIndex.fault("the parameter index names none")
 	}
 	p := &whyPage{Index: ix.name, Query: r.FormValue("q"), ID: r.FormValue("id")}
-	q, _, err := ix.query(r.Context(), nil, &client.Text{Text: p.Query})
+	q, _, err := ix.query(r.Context(), nil, &client.Text{Text: p.Query}, readingOf(r))
 	if err != nil {
 		return err
 	}

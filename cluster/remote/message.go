@@ -37,6 +37,7 @@ const (
 	verbCount      verb = "count"
 	verbExplain    verb = "explain"
 	verbGet        verb = "get"
+	verbFields     verb = "fields"
 	verbClose      verb = "close" // gives the lease back
 	verbPing       verb = "ping"
 )
@@ -98,6 +99,7 @@ type reply struct {
 	Count       int                 `json:"count,omitempty"`
 	Explanation *riffle.Explanation `json:"explanation,omitempty"`
 	Fields      map[string]value    `json:"fields,omitempty"`
+	FieldStats  []riffle.FieldStats `json:"field_stats,omitempty"`
 }
 
 type result struct {

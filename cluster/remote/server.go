@@ -138,8 +138,14 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 			return err
 		}
 	}
-	if r.Verb == verbGet {
+	switch r.Verb {
+	case verbGet:
 		return s.get(ctx, &r, to)
+	case verbFields:
+		return s.replica.Use(func(e *riffle.Engine) (err error) {
+			to.FieldStats, err = e.Fields()
+			return err
+		})
 	}
 	id, l, err := s.use(r.Lease)
 	if err != nil {

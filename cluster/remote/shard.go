@@ -93,6 +93,16 @@ func (s *Shard) Get(ctx context.Context, id string, atLeast uint64) (map[string]
 	return plainOf(r.Fields), nil
 }
 
+// Fields returns figures of the fields that documents have, as the replica that answers has them, which has
+// applied the entry atLeast.
+func (s *Shard) Fields(ctx context.Context, atLeast uint64) ([]riffle.FieldStats, error) {
+	r, _, err := s.first(ctx, &request{Verb: verbFields, AtLeast: atLeast})
+	if err != nil {
+		return nil, err
+	}
+	return r.FieldStats, nil
+}
+
 // order returns the nodes as they should be asked: the better of two first.
 func (s *Shard) order() []*node {
 	s.mu.Lock()

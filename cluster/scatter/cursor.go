@@ -3,7 +3,6 @@ package scatter
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 
 	"github.com/riffle-search/riffle"
 )
@@ -39,10 +38,10 @@ func parseCursor(text string, shards int) (c cursor, err error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil {
-		return c, fmt.Errorf("scatter: Options.After is no cursor: %w", err)
+		return c, invalid("SearchOptions.After", "no cursor: %w", err)
 	}
 	if len(c.Shards) != shards || c.Statistics == nil {
-		return c, fmt.Errorf("scatter: Options.After is of an index with %d shards; this one has %d", len(c.Shards), shards)
+		return c, invalid("SearchOptions.After", "a cursor of an index with %d shards; this one has %d", len(c.Shards), shards)
 	}
 	return c, nil
 }

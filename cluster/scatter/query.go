@@ -64,11 +64,11 @@ func supported(q riffle.Query, o *Options) error {
 	case len(o.Aggregations) > 0 || len(o.Selections) > 0:
 		return refuse("Aggregations")
 	case !o.SearchOptions.After.IsZero():
-		return fmt.Errorf("scatter: SearchOptions.After is of one shard; Options.After is of all")
+		return invalid("SearchOptions.After", "a cursor of one shard; Options.After takes that of all")
 	case o.From > 0 && o.After != "":
-		return fmt.Errorf("scatter: From goes without After")
+		return invalid("SearchOptions.From", "must be 0 with After")
 	case o.K+o.From > riffle.MaxK:
-		return fmt.Errorf("scatter: From and K must be at most %d together, not %d + %d", riffle.MaxK, o.From, o.K)
+		return invalid("SearchOptions.From", "From and K must be at most %d together, not %d + %d", riffle.MaxK, o.From, o.K)
 	}
 	tree, err := parts(q)
 	if err != nil {
@@ -80,6 +80,10 @@ func supported(q riffle.Query, o *Options) error {
 		}
 	})
 	return err
+}
+
+func invalid(part, format string, args ...any) error {
+	return &riffle.QueryError{Part: part, Err: fmt.Errorf(format, args...)}
 }
 
 // decided returns the two queries that a query with ModeAndOr stands for: all words, or some. either

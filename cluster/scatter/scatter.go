@@ -130,10 +130,14 @@ func (x *Index) retry(ctx context.Context, q riffle.Query, o *Options, run func(
 	}
 }
 
-// Count returns exactly how many documents of all shards match a query.
-func (x *Index) Count(ctx context.Context, q riffle.Query) (int, error) {
+// Count returns exactly how many documents of all shards match a query. Of the options, AtLeast and Now count.
+func (x *Index) Count(ctx context.Context, q riffle.Query, o *Options) (int, error) {
+	counted := &Options{}
+	if o != nil {
+		counted.AtLeast, counted.Now = o.AtLeast, o.Now
+	}
 	n := 0
-	err := x.retry(ctx, q, &Options{}, func(s *search) (err error) {
+	err := x.retry(ctx, q, counted, func(s *search) (err error) {
 		n, err = s.count(ctx, q)
 		return err
 	})

@@ -256,7 +256,7 @@ func Run(t *testing.T, rounds int, make Make) {
 					either++
 					continue
 				}
-				count, err := x.Count(t.Context(), q)
+				count, err := x.Count(t.Context(), q, nil)
 				wantCount, wantErr := m.Count(t.Context(), q)
 				if count != wantCount || (err == nil) != (wantErr == nil) {
 					t.Fatalf("query %d: %d matches, the Multi has %d: %v, %v", n, count, wantCount, err, wantErr)
