@@ -113,9 +113,8 @@ type IndexOptions struct {
 	Schema *riffle.Schema // nil for one of any fields
 }
 
-// Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
-// there is an index of the name.
-func (c *Client) Create(ctx context.Context, o IndexOptions) error {
+// Check returns an error if no cluster can have such an index.
+func (o *IndexOptions) Check() error {
 	if o.Shards < 1 || o.Shards > topology.MaxShards {
 		return fmt.Errorf("cluster: %d shards; 1 to %d are allowed", o.Shards, topology.MaxShards)
 	}
@@ -123,7 +122,25 @@ func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 	if err != nil {
 		return err
 	}
-	x := &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema}
+	return o.entry(places).Check()
+}
+
+// entry returns the entry of the map for a new index.
+func (o *IndexOptions) entry(places [][]string) *topology.Index {
+	return &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema}
+}
+
+// Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
+// there is an index of the name.
+func (c *Client) Create(ctx context.Context, o IndexOptions) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	places, err := topology.Place(o.Name, o.Shards, o.Replicas, o.Nodes)
+	if err != nil {
+		return err
+	}
+	x := o.entry(places)
 	if err := c.m.Create(ctx, x); err != nil {
 		return err
 	}

@@ -78,6 +78,18 @@ func (ix *Index) close() error {
 	return err
 }
 
+// Shards returns the number of shards.
+func (ix *Index) Shards() int { return len(ix.shards) }
+
+// Replicas returns the number of replicas of the shard with fewest.
+func (ix *Index) Replicas() int {
+	least := len(ix.shards[0].Nodes())
+	for _, s := range ix.shards[1:] {
+		least = min(least, len(s.Nodes()))
+	}
+	return least
+}
+
 // SearchOptions configure a search; see scatter.Options.
 type SearchOptions struct {
 	scatter.Options

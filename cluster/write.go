@@ -132,6 +132,14 @@ func (t Token) And(o Token) Token {
 	return both
 }
 
+// Check returns an error that matches ErrToken unless a token is of this index.
+func (ix *Index) Check(t Token) error {
+	if t.IsZero() {
+		return nil
+	}
+	return ix.checkToken(t)
+}
+
 func (ix *Index) checkToken(t Token) error {
 	if t.Epoch != ix.epoch || len(t.Sequences) != len(ix.shards) {
 		return fmt.Errorf("%w: %s, unless it is of one of that name that was dropped", ErrToken, ix.name)

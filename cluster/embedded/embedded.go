@@ -139,7 +139,7 @@ func (s *Server) Close() {
 // A logger writes what a server of NATS logs.
 type logger struct{ log *slog.Logger }
 
-func (l logger) Noticef(format string, v ...any) { l.log.Info(fmt.Sprintf(format, v...)) }
+func (l logger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) } // some fifty lines at the start
 func (l logger) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
 func (l logger) Fatalf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
 func (l logger) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }

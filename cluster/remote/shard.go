@@ -78,6 +78,17 @@ func (s *Shard) SetNodes(names ...string) {
 	s.nodes = nodes
 }
 
+// Nodes returns the names of the nodes with a replica.
+func (s *Shard) Nodes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, n := range s.nodes {
+		names = append(names, n.name)
+	}
+	return names
+}
+
 // Session implements scatter.Shard.
 func (s *Shard) Session(_ context.Context, atLeast uint64) (scatter.Session, error) {
 	return &session{shard: s, atLeast: atLeast}, nil

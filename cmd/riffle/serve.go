@@ -14,18 +14,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cmd/riffle/internal/clustered"
 	"github.com/riffle-search/riffle/server"
 )
 
 func newServe() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
-		Use:   "serve {--dir DIR | --db [NAME=]DIR... | --demo}",
+		Use:   "serve {--dir DIR | --db [NAME=]DIR... | --demo | --cluster NAME --node NAME --dir DIR | --nats URL}",
 		Short: "Serve indexes over HTTP, with a page",
 		Long: `Serves indexes over HTTP, and a page to search them and to look inside. With --dir every
 folder of DIR that is an index is served, and clients can create and drop indexes in it. With --db
 single indexes are served, too, under the names of their folders or others. --demo serves an index of
 Go's standard library, for reading, under the name go.
+
+With --cluster the process is a node of a cluster, and serves its indexes, whose documents are divided
+over the nodes: DIR has the node's part of them, and the logs. --nats joins a cluster whose servers of
+NATS run elsewhere.
 
 Listens on this machine alone unless --listen says otherwise. For other machines give --keys, a file
 of keys that riffle key makes, and a certificate (--tls-cert, --tls-key). Keys and certificates are
@@ -42,7 +47,7 @@ requests under way are answered. The second one ends it at once.`,
 	f.declare(c.Flags())
 	c.Flags().SortFlags = false
 	c.MarkFlagDirname("dir")
-	c.MarkFlagsOneRequired("dir", "db", "demo")
+	c.MarkFlagsOneRequired("dir", "db", "demo", "nats")
 	return c
 }
 
@@ -56,7 +61,10 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 		return err
 	}
 	o := f.limits
-	o.Dir, o.Log, o.CacheBytes = f.dir, log, int64(f.cache)
+	o.Log, o.CacheBytes = log, int64(f.cache)
+	if !f.cluster.given() {
+		o.Dir = f.dir
+	}
 	o.MaxBody, o.MaxBulk, o.AnswerBytes, o.IdempotencyBytes = int64(f.maxBody), int64(f.maxBulk), int64(f.answerMemory), int64(f.keptMemory)
 	if f.keys != "" {
 		if o.Keys, err = readKeys(f.keys); err != nil {
@@ -77,6 +85,14 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 	}
 	if tracer != nil {
 		o.Tracer = tracer
+	}
+	if f.cluster.given() {
+		m, failed := f.cluster.join(ctx, f.dir, log)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, m.close()) }()
+		o.Cluster = clustered.New(m.client, clustered.Options{LogCopies: f.cluster.copies()})
 	}
 	s, err := server.New(&o)
 	if err != nil {

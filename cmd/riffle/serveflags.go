@@ -22,6 +22,8 @@ type serveFlags struct {
 	dbs  []string // NAME=DIR, or DIR for its last part as the name
 	demo bool
 
+	cluster clusterFlags
+
 	listen        string
 	tlsCert       string
 	tlsKey        string
@@ -47,6 +49,7 @@ func (f *serveFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", "", "directory with an index in each folder; made if it does not exist")
 	flags.StringArrayVar(&f.dbs, "db", nil, "directory of an index, or NAME=DIR; may be repeated")
 	flags.BoolVar(&f.demo, "demo", false, "an index of Go's standard library, which is made in the user's cache directory")
+	f.cluster.declare(flags)
 
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7700", "address and port; port 0 takes a free one")
 	flags.StringVar(&f.keys, "keys", "", "file of API keys, which riffle key makes")
@@ -107,6 +110,10 @@ func (f *serveFlags) check() error {
 		if n.value < n.least {
 			errs = append(errs, fmt.Errorf("%s must be at least %d, not %d", n.flag, n.least, n.value))
 		}
+	}
+	errs = append(errs, f.cluster.check(f.dir)...)
+	if f.cluster.given() && (len(f.dbs) > 0 || f.demo) {
+		errs = append(errs, errors.New("--db and --demo go without --cluster and --nats"))
 	}
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		errs = append(errs, errors.New("--tls-cert and --tls-key need each other"))
