@@ -35,6 +35,8 @@ type world struct {
 	conns  map[string]*nats.Conn
 	client *cluster.Client
 	js     jetstream.JetStream
+
+	configure func(*node.Options) // of nodes that start; may be nil
 }
 
 func newWorld(t *testing.T, nodes ...string) *world {
@@ -82,10 +84,14 @@ func (w *world) connect() *nats.Conn {
 func (w *world) start(name string) {
 	w.t.Helper()
 	w.conns[name] = w.connect()
-	n, err := node.Start(w.t.Context(), node.Options{
-		Name: name, Dir: filepath.Join(w.dir, name), Conn: w.conns[name], RetryAfter: 20 * time.Millisecond,
-		Engine: riffle.Options{Durability: riffle.SyncNone},
-	})
+	o := node.Options{
+		Name: name, Dir: filepath.Join(w.dir, name), Conn: w.conns[name], RetryAfter: 20 * time.Millisecond, BeatEvery: 50 * time.Millisecond, CheckEvery: 100 * time.Millisecond,
+		LeaveAfter: 50 * time.Millisecond, Engine: riffle.Options{Durability: riffle.SyncNone},
+	}
+	if w.configure != nil {
+		w.configure(&o)
+	}
+	n, err := node.Start(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -63,7 +63,12 @@ type Replica struct {
 	Sequence uint64 `json:"sequence"` // of the last entry of the log that it has applied
 	Durable  uint64 `json:"durable"`  // of the last one that it would have after a loss of power
 	Digest   string `json:"digest"`   // of all entries up to Sequence, hexadecimal; see package replica
-	LogLast  uint64 `json:"log_last"` // the end of the log when the replica looked last, 0 before it did
+
+	// Mark is the last sequence that it has passed at which replicas are compared (replica.MarkEvery), or 0.
+	Mark       uint64 `json:"mark,omitempty"`
+	MarkDigest string `json:"mark_digest,omitempty"`
+
+	LogLast uint64 `json:"log_last"` // the end of the log when the replica looked last, 0 before it did
 
 	Requests int   `json:"requests"` // under way
 	Leases   int   `json:"leases"`   // snapshots held for searches

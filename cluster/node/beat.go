@@ -38,6 +38,7 @@ func (n *Node) tell() error {
 			if err := n.publish(heartbeat.BeatSubject(n.o.Name)); err != nil && n.ctx.Err() == nil {
 				n.o.Log.Warn("the node cannot tell about itself", "error", err)
 			}
+			n.compare()
 			select {
 			case <-tick.C:
 			case <-n.ctx.Done():
@@ -60,7 +61,7 @@ func (n *Node) publish(subject string) error {
 func (n *Node) beat() *heartbeat.Beat {
 	b := &heartbeat.Beat{
 		Node: n.o.Name, Instance: n.instance, Started: n.started, Number: n.beats.Add(1),
-		Program: heartbeat.Program(), Messages: oplog.MessageVersion,
+		Program: heartbeat.Program(), Messages: oplog.MessageVersion, Copies: n.copies.Address(),
 	}
 	n.mu.Lock()
 	shards := make([]*shard, 0, len(n.shards))
@@ -79,7 +80,7 @@ func (s *shard) beat() heartbeat.Replica {
 	st := s.status()
 	b := heartbeat.Replica{
 		Index: st.Index, Epoch: st.Epoch, Shard: st.Shard, State: string(st.State), Sequence: st.Position.Sequence,
-		Digest: hex.EncodeToString(st.Position.Digest[:]), Refused: st.Refused,
+		Digest: hex.EncodeToString(st.Position.Digest[:]), Refused: st.Refused, Differs: st.Differs,
 	}
 	if st.Err != nil {
 		b.Error = st.Err.Error()
@@ -92,6 +93,9 @@ func (s *shard) beat() heartbeat.Replica {
 	if s.replica == nil {
 		return b
 	}
+	var mark replica.Digest
+	b.Mark, mark = s.replica.Mark()
+	b.MarkDigest = hex.EncodeToString(mark[:])
 	b.LogLast = s.replica.LogLast()
 	b.Requests, b.Leases = s.server.Load()
 	s.replica.Use(func(e *riffle.Engine) (err error) { b.Docs, err = e.Len(); return err }) // a closed one has none

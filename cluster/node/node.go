@@ -2,11 +2,36 @@
 // the requests of other nodes about them.
 //
 // A node watches the map. It opens a replica of a shard in DIR/INDEX/EPOCH/SHARD when the map names
-// the node, and closes and removes it when the map does so no more, or the index is gone. A replica
-// that stops for want of the log, or of its disk, starts again after a while. One whose log has
-// diverged (package replica) is in quarantine: it answers nothing. If the log still has its beginning,
-// the index is moved aside, to SHARD.diverged-TIME, and read anew. It may have changes that the log has
-// lost; nobody but a person removes it.
+// the node. A replica that stops for want of the log, or of its disk, starts again after a while.
+//
+// # Copies
+//
+// A replica takes a checkpoint of another one (package copies) if it needs entries that the log no longer
+// has, if it is new and Options.CopyBehind entries behind another one, or if it has diverged. The copy goes to
+// SHARD.copy; its files have the right checksums, the engine finds no fault in it (riffle.Engine.Check), and it
+// stands at a position of the same log, before it takes the place of the replica, which then reads the log from there.
+//
+// # Quarantine
+//
+// A replica has diverged if its log is no longer the one that it has read (package replica), or if
+// another replica has read something else. Nodes compare the digests of their replicas at equal
+// positions once a second. If more than half of the replicas of a shard have one digest, the others
+// have diverged. If no digest has such a majority, as with two replicas, each node reads the log from the
+// last position at which they agreed, or from its beginning, and a replica whose digest is not that of the log
+// has diverged. If the log has been trimmed behind that position nobody can decide: the replicas go on, and tell
+// with which nodes they differ (Status, heartbeat).
+//
+// A replica that has diverged is in quarantine: it answers nothing. As soon as a copy of another one is
+// there, or if the log still has its beginning, from which it can be read anew, the index is moved aside, to
+// SHARD.diverged-TIME. It may have changes that the log has lost; nobody but a person removes it.
+//
+// # What is removed
+//
+// When the map no longer gives a replica to the node, it goes on answering until searches have given back their
+// snapshots, for Options.LeaveAfter at least and Options.LeaveWithin at most, and is removed. When the index is gone,
+// it is removed at once, also when the node hears of it later. At its start a node removes copies that were not
+// finished. It removes nothing of indexes of which the map has never heard, because the map may be lost, and nothing
+// that was moved aside.
 package node
 
 import (
@@ -20,7 +45,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +53,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/call"
+	"github.com/riffle-search/riffle/cluster/copies"
+	"github.com/riffle-search/riffle/cluster/heartbeat"
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/remote"
 	"github.com/riffle-search/riffle/cluster/replica"
@@ -40,6 +67,17 @@ type Options struct {
 	Name string     // of the node; unique in the cluster, and never given to another one
 	Dir  string     // of its indexes
 	Conn *nats.Conn // to the cluster; the caller closes it
+
+	// Copies says where the node serves copies of its replicas to other nodes, and with which TLS; Dir is
+	// the node's. The zero value serves those of this machine.
+	Copies copies.ServerOptions
+
+	// CopyBehind is how many entries behind another replica a new one must be to copy it rather than to
+	// read the log from its beginning; 0 is 10,000.
+	CopyBehind uint64
+
+	LeaveAfter  time.Duration // how long a replica that is given to another node still answers; 0 is 2 s
+	LeaveWithin time.Duration // how long it may while searches hold its snapshots; 0 is a minute
 
 	// Engine has the options of the indexes, but for Schema and AlterSchema. MemoryBytes is that of each
 	// replica.
@@ -53,6 +91,10 @@ type Options struct {
 	// TakeName lets a node with a new directory take a name that is registered for another one: that of
 	// a node which has lost its disk. The old one must not run any more.
 	TakeName bool
+
+	// CheckEvery is how often a replica compares the log with what it has read (package replica); 0 is a
+	// second.
+	CheckEvery time.Duration
 
 	BeatEvery  time.Duration // how often the node tells about itself (package heartbeat); 0 is a second
 	RetryAfter time.Duration // how long a replica waits before it starts again; 0 is a second
@@ -70,10 +112,18 @@ type Node struct {
 	cancel   context.CancelFunc
 	ctx      context.Context
 	running  sync.WaitGroup
+	copies   *copies.Server
+	view     *heartbeat.View
+	deaf     func() error  // ends the answers to requests
+	fetching chan struct{} // has a place for each copy that may be fetched at a time
 
-	mu     sync.Mutex
-	shards map[place]*shard
+	mu      sync.Mutex
+	indexes map[string]*topology.Index // as the map told last
+	shards  map[place]*shard
 }
+
+// fetches is how many copies a node fetches at a time.
+const fetches = 2
 
 // A place is which replica a shard is.
 type place struct {
@@ -93,12 +143,11 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Name == "" || o.Dir == "" || o.Conn == nil {
 		return nil, errors.New("node: Options lack the name, the directory or the connection")
 	}
-	if o.RetryAfter == 0 {
-		o.RetryAfter = time.Second
-	}
-	if o.BeatEvery == 0 {
-		o.BeatEvery = time.Second
-	}
+	orDefault(&o.RetryAfter, time.Second)
+	orDefault(&o.BeatEvery, time.Second)
+	orDefault(&o.LeaveAfter, 2*time.Second)
+	orDefault(&o.LeaveWithin, time.Minute)
+	orDefault(&o.CopyBehind, 10_000)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -117,71 +166,86 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := m.Register(ctx, o.Name, identity, o.TakeName); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), shards: map[place]*shard{}}
+	n := &Node{
+		o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches),
+		indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
+	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	if err := n.tell(); err != nil {
-		n.cancel()
-		return nil, fmt.Errorf("node: %w", err)
+	if err := n.listen(); err != nil {
+		n.Close()
+		return nil, err
 	}
 	n.running.Go(n.run)
 	return n, nil
 }
 
+func orDefault[T comparable](v *T, otherwise T) {
+	var zero T
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+// listen begins to serve copies, to answer requests, and to hear and tell how replicas are.
+func (n *Node) listen() (err error) {
+	o := n.o.Copies
+	o.Dir, o.Log = filepath.Join(n.o.Dir, copiesFolder), n.o.Log
+	if n.copies, err = copies.Serve(o); err != nil {
+		return err
+	}
+	if n.view, err = heartbeat.Follow(n.o.Conn, nil); err != nil {
+		return err
+	}
+	if n.deaf, err = call.Listen(n.o.Conn, n.o.Name, n.answer); err != nil {
+		return err
+	}
+	if err := n.tell(); err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	return nil
+}
+
 // Close closes all replicas. The files stay.
 func (n *Node) Close() {
 	n.cancel()
+	var err error
+	if n.deaf != nil {
+		err = n.deaf()
+	}
 	n.running.Wait()
+	if n.view != nil {
+		err = errors.Join(err, n.view.Close())
+	}
+	if n.copies != nil {
+		err = errors.Join(err, n.copies.Close())
+	}
+	if err != nil {
+		n.o.Log.Warn("the node is closed, but for something", "error", err)
+	}
 }
 
 // run follows the map until the node is closed.
 func (n *Node) run() {
 	for n.ctx.Err() == nil {
-		err := n.m.Watch(n.ctx, n.changed)
+		err := n.m.Watch(n.ctx, topology.Watcher{Index: n.changed})
 		if n.ctx.Err() == nil {
 			n.o.Log.Warn("the map cannot be watched", "error", err)
-			n.pause()
+			n.pause(n.ctx)
 		}
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, s := range n.shards {
+	shards := slices.Collect(maps.Values(n.shards))
+	n.mu.Unlock()
+	for _, s := range shards {
 		s.stop()
 	}
 }
 
-func (n *Node) pause() {
+func (n *Node) pause(ctx context.Context) {
 	select {
 	case <-time.After(n.o.RetryAfter):
-	case <-n.ctx.Done():
+	case <-ctx.Done():
 	}
-}
-
-// changed opens and closes the replicas of an index.
-func (n *Node) changed(name string, x *topology.Index) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for p, s := range n.shards {
-		if p.index == name && (x == nil || x.Epoch != p.epoch || !slices.Contains(x.Nodes[p.shard], n.o.Name)) {
-			s.stop()
-			delete(n.shards, p)
-			if err := os.RemoveAll(n.dir(p)); err != nil {
-				n.o.Log.Error("a replica cannot be removed", "index", name, "shard", p.shard, "error", err)
-			}
-		}
-	}
-	if x == nil || !x.Ready {
-		return
-	}
-	for i, nodes := range x.Nodes {
-		p := place{name, x.Epoch, i}
-		if n.shards[p] == nil && slices.Contains(nodes, n.o.Name) {
-			n.shards[p] = n.start(p, x)
-		}
-	}
-}
-
-func (n *Node) dir(p place) string {
-	return filepath.Join(n.o.Dir, p.index, strconv.FormatUint(p.epoch, 10), strconv.Itoa(p.shard))
 }
 
 // A State is what a replica is doing.
@@ -190,7 +254,9 @@ type State string
 const (
 	Starting   State = "starting" // it opens, or waits to open again
 	Running    State = "running"
-	Quarantine State = "quarantine" // its log has diverged, and it cannot be read anew
+	Copying    State = "copying"    // it fetches a copy of another replica
+	Leaving    State = "leaving"    // it runs, but the map gives it to another node
+	Quarantine State = "quarantine" // it has diverged, and there is no copy to replace it
 )
 
 // A Status is that of a replica.
@@ -200,8 +266,9 @@ type Status struct {
 	Shard    int
 	State    State
 	Position replica.Position
-	Refused  int64 // changes that the index refused since the replica opened
-	Err      error // why it last stopped, or nil
+	Refused  int64    // changes that the index refused since the replica opened
+	Differs  []string // nodes whose replica had another digest at an equal sequence
+	Err      error    // why it last stopped, or nil
 }
 
 // Status returns the status of all replicas of the node, by index and shard.
@@ -215,29 +282,20 @@ func (n *Node) Status() []Status {
 	return all
 }
 
-func (n *Node) start(p place, x *topology.Index) *shard {
-	s := &shard{n: n, place: p, schema: x.Schema, done: make(chan struct{}), state: Starting}
-	s.ctx, s.cancel = context.WithCancel(n.ctx)
-	go s.run()
-	return s
-}
-
-// options returns those of the index of a replica.
-func (n *Node) options(p place, first *riffle.Schema) func(*riffle.Schema) (*riffle.Engine, error) {
-	return func(schema *riffle.Schema) (*riffle.Engine, error) {
-		dir := n.dir(p)
-		o := n.o.Engine
-		if o.Schema = schema; schema == nil {
-			if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-				o.Schema = first
-			}
+// engine opens the index of a replica in a directory: with the schema given, or the one that it has. A new one gets
+// the schema first.
+func (n *Node) engine(dir string, first, schema *riffle.Schema) (*riffle.Engine, error) {
+	o := n.o.Engine
+	if o.Schema = schema; schema == nil {
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			o.Schema = first
 		}
-		o.AlterSchema = true
-		if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-			return nil, fmt.Errorf("node: %w", err)
-		}
-		return riffle.Open(dir, &o)
 	}
+	o.AlterSchema = true
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	return riffle.Open(dir, &o)
 }
 
 // log returns the log of a shard.

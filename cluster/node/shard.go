@@ -3,35 +3,35 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/remote"
 	"github.com/riffle-search/riffle/cluster/replica"
+	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 // A shard is a replica that the node has.
 type shard struct {
 	n      *Node
 	place  place
-	schema *riffle.Schema // of a new index
+	index  atomic.Pointer[topology.Index] // as the map told last
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	refused atomic.Int64
+	refused  atomic.Int64
+	compared compared
 
 	mu      sync.Mutex
 	state   State
-	replica *replica.Replica // while it is running
-	server  *remote.Server   // likewise
-	at      replica.Position // when it last was
-	durable uint64           // entry up to which the index is on disk, if its engine does not sync by itself
-	bytes   int64            // of its files
+	leaving context.CancelFunc // or nil; calls it off
+	replica *replica.Replica   // while it is running
+	server  *remote.Server     // likewise
+	at      replica.Position   // when it last was
+	durable uint64             // entry up to which the index is on disk, if its engine does not sync by itself
+	bytes   int64              // of its files
 	err     error
 }
 
@@ -45,6 +45,7 @@ func (s *shard) stop() {
 func (s *shard) run() {
 	defer close(s.done)
 	log := s.n.o.Log.With("index", s.place.index, "shard", s.place.shard)
+	s.begin(log)
 	for s.ctx.Err() == nil {
 		err := s.once()
 		if s.ctx.Err() != nil {
@@ -52,13 +53,15 @@ func (s *shard) run() {
 		}
 		log.Warn("a replica has stopped", "error", err)
 		s.stopped(err)
-		_, diverged := errors.AsType[*replica.DivergedError](err)
-		if diverged || errors.Is(err, replica.ErrTooFarBehind) {
-			if err := s.beginAnew(); err != nil {
-				log.Error("a replica is in quarantine", "error", err)
+		if _, diverged := errors.AsType[*replica.DivergedError](err); diverged || errors.Is(err, replica.ErrTooFarBehind) {
+			if err = s.replace(diverged); err == nil {
+				log.Info("a replica has been replaced")
+				continue
 			}
+			s.quarantine(err)
+			log.Error("a replica is in quarantine", "error", err)
 		}
-		s.n.pause()
+		s.n.pause(s.ctx)
 	}
 }
 
@@ -69,7 +72,10 @@ func (s *shard) once() error {
 		return err
 	}
 	r, err := replica.Open(s.ctx, l, replica.Options{
-		Epoch: s.place.epoch, Open: s.n.options(s.place, s.schema),
+		Epoch: s.place.epoch, CheckEvery: s.n.o.CheckEvery,
+		Open: func(schema *riffle.Schema) (*riffle.Engine, error) {
+			return s.n.engine(s.n.dir(s.place), s.index.Load().Schema, schema)
+		},
 		Refused: func(uint64, error) { s.refused.Add(1) },
 	})
 	if err != nil {
@@ -80,19 +86,30 @@ func (s *shard) once() error {
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	s.compared.begin(ctx, cancel)
 	s.mu.Lock()
 	s.state, s.replica, s.server, s.err = Running, r, server, nil
 	s.mu.Unlock()
-	ctx, cancel := context.WithCancel(s.ctx)
 	var measuring sync.WaitGroup
 	measuring.Go(func() { s.measure(ctx, r) })
-	err = r.Run(s.ctx)
-	cancel()
+	err = r.Run(ctx)
+	if cause := context.Cause(ctx); cause != nil && s.ctx.Err() == nil { // it differs from the other replicas
+		err = cause
+	}
+	cancel(nil)
 	measuring.Wait()
+	s.compared.end()
 	s.stopped(err)
 	err = errors.Join(err, silence())
 	server.Close()
 	return errors.Join(err, r.Close())
+}
+
+func (s *shard) quarantine(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.err = Quarantine, err
 }
 
 func (s *shard) stopped(err error) {
@@ -104,39 +121,18 @@ func (s *shard) stopped(err error) {
 	s.state, s.err = Starting, err
 }
 
-// beginAnew moves the index of a replica whose log has diverged aside, if the log has all entries from
-// which it can be made again.
-func (s *shard) beginAnew() error {
-	l, err := s.n.log(s.place)
-	if err != nil {
-		return err
-	}
-	b, err := l.Bounds(s.ctx)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state = Quarantine; b.First > 1 {
-		return fmt.Errorf("the log begins with entry %d; a copy of another replica is needed", b.First)
-	}
-	dir := s.n.dir(s.place)
-	if err := os.Rename(dir, fmt.Sprintf("%s.diverged-%d", dir, time.Now().UnixNano())); err != nil {
-		return err
-	}
-	s.state, s.at, s.durable = Starting, replica.Position{}, 0
-	return nil
-}
-
 func (s *shard) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Status{
 		Index: s.place.index, Epoch: s.place.epoch, Shard: s.place.shard,
-		State: s.state, Position: s.at, Refused: s.refused.Load(), Err: s.err,
+		State: s.state, Position: s.at, Refused: s.refused.Load(), Differs: s.compared.nodes(), Err: s.err,
 	}
 	if s.replica != nil {
 		st.Position = s.replica.Position()
+	}
+	if s.leaving != nil && st.State == Running {
+		st.State = Leaving
 	}
 	return st
 }

@@ -2,6 +2,7 @@ package oplog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -41,6 +42,9 @@ type Record struct {
 	Schema uint64 // version of the schema that the changes were checked against
 	Body   []byte
 }
+
+// ErrNewer says that a newer release of riffle has written a message. Nothing is wrong with it.
+var ErrNewer = errors.New("a newer release has written the message")
 
 // MaxBodyBytes is the longest body of a record before compression.
 const MaxBodyBytes = 64 << 20
@@ -95,6 +99,9 @@ func Parse(data []byte) (r Record, err error) {
 		return r, fmt.Errorf("the checksum of a message is %016x, its bytes have %016x", sum, got)
 	}
 	if v := body[0]; v != MessageVersion {
+		if v > MessageVersion {
+			return r, fmt.Errorf("%w: it has version %d; this program reads version %d", ErrNewer, v, MessageVersion)
+		}
 		return r, fmt.Errorf("a message of version %d; this program reads version %d", v, MessageVersion)
 	}
 	r.Kind, body = Kind(body[1]), body[2:]

@@ -55,6 +55,68 @@ func (p Position) after(e *oplog.Entry, identity string) Position {
 	return p
 }
 
+// marks are digests at round sequences, at which replicas are compared: those of the last markCount
+// multiples of MarkEvery.
+type marks struct {
+	mu   sync.Mutex
+	at   map[uint64]Digest
+	last uint64
+}
+
+// MarkEvery is how many entries lie between two marks.
+const MarkEvery = 1024
+
+const markCount = 64
+
+// add adds a position if it is a mark.
+func (m *marks) add(p *Position) {
+	if p.Sequence%MarkEvery != 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at == nil {
+		m.at = map[uint64]Digest{}
+	}
+	m.at[p.Sequence], m.last = p.Digest, p.Sequence
+	delete(m.at, p.Sequence-markCount*MarkEvery) // if it wraps around, there is no such mark
+}
+
+// Mark returns the last mark of the replica, or 0 if it has passed none since it was opened.
+func (r *Replica) Mark() (sequence uint64, d Digest) {
+	r.marks.mu.Lock()
+	defer r.marks.mu.Unlock()
+	return r.marks.last, r.marks.at[r.marks.last]
+}
+
+// DigestAt returns the digest at a sequence, if it is that at which the replica stands or a late mark.
+func (r *Replica) DigestAt(sequence uint64) (Digest, bool) {
+	if p := r.Position(); p.Sequence == sequence {
+		return p.Digest, true
+	}
+	r.marks.mu.Lock()
+	defer r.marks.mu.Unlock()
+	d, ok := r.marks.at[sequence]
+	return d, ok
+}
+
+// DigestOf reads the log behind a position up to an entry and returns the digest there.
+func (r *Replica) DigestOf(ctx context.Context, from Position, sequence uint64) (Digest, error) {
+	p := from
+	for e, err := range r.log.Read(ctx, from.Sequence+1) {
+		if err != nil {
+			return Digest{}, err
+		}
+		if _, err := oplog.Parse(e.Data); err != nil {
+			return Digest{}, fmt.Errorf("replica: entry %d: %w", e.Sequence, err)
+		}
+		if p = p.after(&e, p.Identity); p.Sequence == sequence {
+			return p.Digest, nil
+		}
+	}
+	return Digest{}, ctx.Err()
+}
+
 // applied is the position of a replica, for which others wait.
 type applied struct {
 	mu      sync.Mutex

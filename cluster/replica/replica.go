@@ -89,6 +89,8 @@ type Replica struct {
 	closed  bool
 	applied applied
 	logLast atomic.Uint64
+	marks   marks
+	holds   holds
 }
 
 // Open opens the index of a replica and compares its position with the log. An index without a
@@ -133,6 +135,7 @@ func (r *Replica) Close() error {
 		return nil
 	}
 	r.closed = true
+	r.holds.end()
 	return r.engine.Close()
 }
 

@@ -114,12 +114,24 @@ func (a *applier) apply(ctx context.Context, group []oplog.Entry) error {
 		}
 		var err error
 		if records[i], err = oplog.Parse(group[i].Data); err != nil {
-			return fmt.Errorf("%w: entry %d: %w", ErrDamaged, group[i].Sequence, err)
+			if errors.Is(err, oplog.ErrNewer) {
+				err = newer(&group[i], err)
+			} else {
+				err = fmt.Errorf("%w: entry %d: %w", ErrDamaged, group[i].Sequence, err)
+			}
+			return errors.Join(err, a.changesOf(ctx, group[begin:i], records[begin:i])) // what comes before is good
 		}
 		if e := records[i].Epoch; e != a.replica.options.Epoch {
 			return fmt.Errorf("replica: entry %d is for epoch %d of the index, the replica belongs to %d", group[i].Sequence, e, a.replica.options.Epoch)
 		}
-		if records[i].Kind != oplog.Schema {
+		switch {
+		case records[i].Kind == oplog.Barrier && a.replica.holds.wanted(group[i].Lane):
+			if err := a.hold(ctx, group[begin:i+1], records[begin:i+1]); err != nil {
+				return err
+			}
+			begin = i + 1
+			continue
+		case records[i].Kind != oplog.Schema:
 			continue
 		}
 		if err := a.changesOf(ctx, group[begin:i], records[begin:i]); err != nil {
@@ -133,6 +145,18 @@ func (a *applier) apply(ctx context.Context, group []oplog.Entry) error {
 	return a.changesOf(ctx, group[begin:], records[begin:])
 }
 
+// hold applies entries, of which the last is a barrier, and takes a snapshot there.
+func (a *applier) hold(ctx context.Context, group []oplog.Entry, records []oplog.Record) error {
+	if err := a.changesOf(ctx, group, records); err != nil {
+		return err
+	}
+	if err := a.settle(ctx); err != nil {
+		return err
+	}
+	a.replica.take(group[len(group)-1].Lane, a.at)
+	return nil
+}
+
 // changesOf submits the changes of entries as one batch. If the index refuses some, it applies them
 // one by one.
 func (a *applier) changesOf(ctx context.Context, group []oplog.Entry, records []oplog.Record) error {
@@ -143,6 +167,7 @@ func (a *applier) changesOf(ctx context.Context, group []oplog.Entry, records []
 	a.batch.Reset()
 	for i := range records {
 		next = next.after(&group[i], a.identity)
+		a.replica.marks.add(&next)
 		for change, err := range oplog.EachChange(records[i].Body) {
 			if err == nil {
 				err = a.batch.AddEncoded(change)
@@ -205,6 +230,7 @@ func (a *applier) oneByOne(ctx context.Context, group []oplog.Entry, records []o
 	}
 	for i := range group {
 		next := a.at.after(&group[i], a.identity)
+		a.replica.marks.add(&next)
 		if err := a.entryAlone(ctx, &group[i], records[i].Body, next); err != nil {
 			return err
 		}
@@ -272,6 +298,7 @@ func (a *applier) schema(ctx context.Context, e *oplog.Entry, body []byte) error
 		a.refused(e, err)
 	}
 	next := a.at.after(e, a.identity)
+	a.replica.marks.add(&next)
 	if err := a.applyNow(ctx, &riffle.Batch{Position: next.Append(nil)}); err != nil {
 		return err
 	}

@@ -32,6 +32,14 @@ type Index struct {
 	// Nodes has the names of the nodes with replicas of each shard. The number of shards never changes.
 	Nodes [][]string `json:"nodes"`
 
+	// Joining has for each shard the nodes that are to have a replica, and do not answer searches yet. It is
+	// nil or as long as Nodes.
+	Joining [][]string `json:"joining,omitempty"`
+
+	// Source is a node that has copies of all shards, beside those that the map names, while an index is
+	// made from a backup.
+	Source string `json:"source,omitempty"`
+
 	// Ready is set when the logs of all shards are there. Nobody uses an index before.
 	Ready bool `json:"ready"`
 
@@ -53,9 +61,12 @@ func (x *Index) Check() error {
 	case x.LogCopies != 1 && x.LogCopies != 3 && x.LogCopies != 5:
 		return fmt.Errorf("topology: the logs of index %s have %d copies; 1, 3 or 5 are allowed", x.Name, x.LogCopies)
 	}
-	for i, nodes := range x.Nodes {
+	if len(x.Joining) != 0 && len(x.Joining) != len(x.Nodes) {
+		return fmt.Errorf("topology: index %s has %d shards, and nodes that join %d", x.Name, len(x.Nodes), len(x.Joining))
+	}
+	for i := range x.Nodes {
 		seen := map[string]bool{}
-		for _, n := range nodes {
+		for _, n := range x.Members(i) {
 			if !nameRule.MatchString(n) {
 				return fmt.Errorf("topology: shard %d of index %s: %q is no name of a node", i, x.Name, n)
 			}
@@ -66,6 +77,53 @@ func (x *Index) Check() error {
 		}
 	}
 	return nil
+}
+
+// Members returns the nodes with replicas of a shard, also those that are joining.
+func (x *Index) Members(shard int) []string {
+	if len(x.Joining) == 0 {
+		return x.Nodes[shard]
+	}
+	return slices.Concat(x.Nodes[shard], x.Joining[shard])
+}
+
+// Join adds a node to those that are joining a shard, unless it is a member.
+func (x *Index) Join(shard int, node string) {
+	if slices.Contains(x.Members(shard), node) {
+		return
+	}
+	if len(x.Joining) == 0 {
+		x.Joining = make([][]string, len(x.Nodes))
+	}
+	x.Joining[shard] = append(x.Joining[shard], node)
+}
+
+// leave removes a node from those that are joining a shard.
+func (x *Index) leave(shard int, node string) {
+	if len(x.Joining) == 0 {
+		return
+	}
+	x.Joining[shard] = slices.DeleteFunc(x.Joining[shard], func(n string) bool { return n == node })
+	if !slices.ContainsFunc(x.Joining, func(nodes []string) bool { return len(nodes) > 0 }) {
+		x.Joining = nil
+	}
+}
+
+// Replace lets a node that is joining take part in searches of a shard, in the place of another one if from
+// is not empty.
+func (x *Index) Replace(shard int, from, to string) {
+	x.leave(shard, to)
+	nodes := slices.DeleteFunc(slices.Clone(x.Nodes[shard]), func(n string) bool { return n == from })
+	if !slices.Contains(nodes, to) {
+		nodes = append(nodes, to)
+	}
+	x.Nodes[shard] = nodes
+}
+
+// Remove removes a node from a shard.
+func (x *Index) Remove(shard int, node string) {
+	x.leave(shard, node)
+	x.Nodes[shard] = slices.DeleteFunc(slices.Clone(x.Nodes[shard]), func(n string) bool { return n == node })
 }
 
 var (
@@ -86,15 +144,26 @@ const Bucket = "RIFFLE_MAP"
 func Open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error) {
 	kv, err := js.KeyValue(ctx, Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: Bucket, Storage: jetstream.FileStorage, Replicas: copies})
-		if errors.Is(err, jetstream.ErrBucketExists) { // another program was faster
-			kv, err = js.KeyValue(ctx, Bucket)
-		}
+		kv, err = create(ctx, js, copies)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("topology: bucket %s: %w", Bucket, err)
 	}
 	return &Map{kv}, nil
+}
+
+// create creates the bucket as package jetstream would, but that its leader answers reads. Otherwise any
+// copy does, also one that does not have the last change.
+func create(ctx context.Context, js jetstream.JetStream, copies int) (jetstream.KeyValue, error) {
+	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: "KV_" + Bucket, Subjects: []string{"$KV." + Bucket + ".>"}, Storage: jetstream.FileStorage, Replicas: copies,
+		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew,
+		AllowRollup: true, DenyDelete: true, Duplicates: 2 * time.Minute,
+	})
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was faster
+		return nil, err
+	}
+	return js.KeyValue(ctx, Bucket)
 }
 
 // Create adds an index, whose Epoch it sets. The error matches ErrExists if there is one of the name.
@@ -213,9 +282,18 @@ func (m *Map) keys(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// Watch calls changed with every index there is and then with every one that changes, until ctx ends:
-// with nil for one that has been removed. It returns why it ended.
-func (m *Map) Watch(ctx context.Context, changed func(name string, x *Index)) error {
+// A Watcher is told of changes of the map, one after the other. Functions that are nil are not called.
+type Watcher struct {
+	// Index is called with every index that there is, and then with every one that changes: with nil for
+	// one that has been removed, also long ago.
+	Index func(name string, x *Index)
+
+	// Loaded is called when all that there was at the beginning has been told.
+	Loaded func()
+}
+
+// Watch tells of changes until ctx ends, and returns why it ended.
+func (m *Map) Watch(ctx context.Context, to Watcher) error {
 	w, err := m.kv.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("topology: %w", err)
@@ -226,20 +304,31 @@ func (m *Map) Watch(ctx context.Context, changed func(name string, x *Index)) er
 		case <-ctx.Done():
 			return ctx.Err()
 		case e, more := <-w.Updates():
-			switch {
-			case !more:
+			if !more {
 				return errors.New("topology: the watch of the bucket has ended")
-			case e == nil: // all that there is has been told
-			case strings.Contains(e.Key(), "."): // no index
-			case e.Operation() != jetstream.KeyValuePut:
-				changed(e.Key(), nil)
-			default:
-				x, err := parse(e.Value())
-				if err != nil {
-					return err
-				}
-				changed(e.Key(), x)
+			}
+			if err := to.told(e); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+func (to *Watcher) told(e jetstream.KeyValueEntry) error {
+	switch {
+	case e == nil:
+		if to.Loaded != nil {
+			to.Loaded()
+		}
+	case strings.Contains(e.Key(), "."), to.Index == nil: // no index
+	case e.Operation() != jetstream.KeyValuePut:
+		to.Index(e.Key(), nil)
+	default:
+		x, err := parse(e.Value())
+		if err != nil {
+			return err
+		}
+		to.Index(e.Key(), x)
+	}
+	return nil
 }

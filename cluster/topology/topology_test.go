@@ -118,20 +118,24 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var told []string
-	err := m.Watch(ctx, func(name string, x *topology.Index) {
+	if err := m.Register(t.Context(), "a", "its directory", false); err != nil { // no index
+		t.Fatal(err)
+	}
+	loaded := func() { told = append(told, "loaded") }
+	err := m.Watch(ctx, topology.Watcher{Loaded: loaded, Index: func(name string, x *topology.Index) {
 		told = append(told, fmt.Sprint(name, " ", x != nil))
 		switch len(told) {
 		case 1:
 			create("after")
-		case 2:
+		case 3:
 			if err := m.Delete(t.Context(), "before"); err != nil {
 				t.Error(err)
 			}
-		case 3:
+		case 4:
 			cancel()
 		}
-	})
-	if want := []string{"before true", "after true", "before false"}; !errors.Is(err, context.Canceled) || !reflect.DeepEqual(told, want) {
+	}})
+	if want := []string{"before true", "loaded", "after true", "before false"}; !errors.Is(err, context.Canceled) || !reflect.DeepEqual(told, want) {
 		t.Errorf("%q: %v", told, err)
 	}
 }
@@ -164,5 +168,66 @@ func TestPlace(t *testing.T) {
 	}
 	if _, err := topology.Place("books", 1, 6, nodes); err == nil {
 		t.Error("six replicas on five nodes")
+	}
+}
+
+// TestMembers moves the replica of a shard through the map.
+func TestMembers(t *testing.T) {
+	x := &topology.Index{Name: "books", LogCopies: 1, Nodes: [][]string{{"a", "b"}, {"b", "c"}}}
+	for range 2 { // doing it again changes nothing
+		x.Join(0, "c")
+		x.Join(0, "b")
+		if got := fmt.Sprint(x.Nodes, x.Joining, x.Members(0), x.Members(1), x.Check()); got != "[[a b] [b c]] [[c] []] [a b c] [b c] <nil>" {
+			t.Error(got)
+		}
+	}
+	for range 2 {
+		x.Replace(0, "a", "c")
+		if got := fmt.Sprint(x.Nodes, x.Joining, x.Check()); got != "[[b c] [b c]] [] <nil>" {
+			t.Error(got)
+		}
+	}
+	x.Join(1, "a")
+	x.Remove(1, "a")
+	x.Remove(1, "b")
+	if got := fmt.Sprint(x.Nodes, x.Joining, x.Check()); got != "[[b c] [c]] [] <nil>" {
+		t.Error(got)
+	}
+	x.Joining = [][]string{{"b"}, nil}
+	if err := x.Check(); err == nil {
+		t.Error("a node that is in a shard joins it")
+	}
+}
+
+// TestRegister: a name belongs to one directory, until another one takes it.
+func TestRegister(t *testing.T) {
+	m := open(t)
+	for _, c := range []struct {
+		name, identity string
+		replace        bool
+		err            error
+	}{
+		{"a", "one", false, nil}, {"a", "one", false, nil}, {"a", "two", false, topology.ErrNameTaken}, {"b", "two", false, nil},
+		{"a", "two", true, nil}, {"a", "one", false, topology.ErrNameTaken},
+	} {
+		if err := m.Register(t.Context(), c.name, c.identity, c.replace); !errors.Is(err, c.err) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if err := m.Register(t.Context(), "a.b", "x", false); err == nil {
+		t.Error("a name with a point")
+	}
+	if err := m.UpdateNode(t.Context(), "b", func(n *topology.Node) error { n.Drained = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.Nodes(t.Context())
+	if err != nil || len(all) != 2 || all[0].Identity != "two" || all[0].Drained || !all[1].Drained {
+		t.Errorf("%+v: %v", all, err)
+	}
+	if _, err := m.Node(t.Context(), "c"); !errors.Is(err, topology.ErrNoNode) {
+		t.Error(err)
+	}
+	if names, err := m.List(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("indexes %q: %v", names, err)
 	}
 }

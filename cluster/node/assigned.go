@@ -1,0 +1,138 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/riffle-search/riffle/cluster/topology"
+)
+
+// What lies in the directory of a node beside folders of indexes, and in that of an index of an epoch
+// beside SHARD.
+const (
+	copiesFolder = ".copies"    // checkpoints that others fetch
+	copySuffix   = ".copy"      // a copy that is being fetched
+	asideSuffix  = ".diverged-" // and a time: an index that was moved aside
+)
+
+// changed opens and closes the replicas of an index as the map says. x is nil if the index is gone.
+func (n *Node) changed(name string, x *topology.Index) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil {
+		return
+	}
+	if n.indexes[name] = x; x == nil {
+		delete(n.indexes, name)
+	}
+	for p, s := range n.shards {
+		switch {
+		case p.index != name:
+		case x == nil || x.Epoch != p.epoch:
+			s.stop()
+			delete(n.shards, p)
+		case slices.Contains(x.Members(p.shard), n.o.Name):
+			s.index.Store(x)
+			s.stay()
+		default:
+			s.index.Store(x)
+			s.leave()
+		}
+	}
+	if err := n.sweep(name); err != nil {
+		n.o.Log.Error("replicas cannot be removed", "index", name, "error", err)
+	}
+	if x == nil || !x.Ready {
+		return
+	}
+	for i := range x.Nodes {
+		p := place{name, x.Epoch, i}
+		if n.shards[p] == nil && slices.Contains(x.Members(i), n.o.Name) {
+			n.shards[p] = n.start(p, x)
+		}
+	}
+}
+
+func (n *Node) start(p place, x *topology.Index) *shard {
+	s := &shard{n: n, place: p, done: make(chan struct{}), state: Starting}
+	s.index.Store(x)
+	s.ctx, s.cancel = context.WithCancel(n.ctx)
+	go s.run()
+	return s
+}
+
+func (n *Node) dir(p place) string {
+	return filepath.Join(n.o.Dir, p.index, strconv.FormatUint(p.epoch, 10), strconv.Itoa(p.shard))
+}
+
+// sweep removes the files of replicas of an index that the node is not to have. The caller holds mu.
+func (n *Node) sweep(name string) error {
+	x := n.indexes[name]
+	of := filepath.Join(n.o.Dir, name)
+	epochs, err := os.ReadDir(of)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range epochs {
+		epoch, err := strconv.ParseUint(e.Name(), 10, 64)
+		if err != nil {
+			continue // not ours
+		}
+		dir := filepath.Join(of, e.Name())
+		shards, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, f := range shards {
+			if n.keeps(name, x, epoch, f.Name()) {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(dir, f.Name())); err != nil {
+				return err
+			}
+		}
+		if x == nil || x.Epoch != epoch {
+			os.Remove(dir) // unless something is left in it
+		}
+	}
+	if x == nil {
+		os.Remove(of)
+	}
+	return nil
+}
+
+// keeps reports whether a file in the folder of an index and epoch is to stay.
+func (n *Node) keeps(name string, x *topology.Index, epoch uint64, file string) bool {
+	if strings.Contains(file, asideSuffix) {
+		return true
+	}
+	shard, err := strconv.Atoi(strings.TrimSuffix(file, copySuffix))
+	if err != nil {
+		return true // not ours
+	}
+	if n.shards[place{name, epoch, shard}] != nil { // it uses both
+		return true
+	}
+	return file == strconv.Itoa(shard) && x != nil && x.Epoch == epoch && shard < len(x.Nodes) && slices.Contains(x.Members(shard), n.o.Name)
+}
+
+// gone removes a replica that has left.
+func (n *Node) gone(s *shard) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.shards[s.place] != s || !s.mayGo() {
+		return
+	}
+	s.stop()
+	delete(n.shards, s.place)
+	if err := n.sweep(s.place.index); err != nil {
+		n.o.Log.Error("a replica cannot be removed", "index", s.place.index, "shard", s.place.shard, "error", err)
+	}
+}
