@@ -25,14 +25,14 @@ func (o *SearchOptions) selected(q Query) Query {
 	return b
 }
 
-// aggregate computes the aggregations of a search, of which x is the run for its hits.
-func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchOptions) (map[string]AggregationResult, error) {
+// aggregate adds the aggregations of a search to its result. x is the run for its hits.
+func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchOptions, res *Result) error {
 	if len(o.Aggregations) == 0 {
-		return nil, nil
+		return nil
 	}
 	set, err := v.settings(o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	set.Now = x.Now()
 	if len(o.Selections) > 0 {
@@ -40,7 +40,7 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 		alone := set
 		alone.Cursor = search.Cursor{}
 		if x, err = v.plan(ctx, q, &alone); err != nil {
-			return nil, err
+			return err
 		}
 		defer x.End()
 	}
@@ -52,7 +52,7 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 	selections := make(map[string]plan.Clause, len(o.Selections))
 	for _, name := range slices.Sorted(maps.Keys(o.Selections)) {
 		if selections[name], err = b.clause(fmt.Sprintf("SearchOptions.Selections[%q]", name), o.Selections[name]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	shared := b.addSet(matching(selections, ""))
@@ -61,17 +61,22 @@ func (v scope) aggregate(ctx context.Context, x *search.Run, q Query, o *SearchO
 		if _, own := selections[name]; own {
 			root.Set = b.addSet(matching(selections, name))
 		}
-		if root.Spec, err = b.spec(fmt.Sprintf("SearchOptions.Aggregations[%q]", name), o.Aggregations[name]); err != nil {
-			return nil, err
+		if root.Spec, err = b.root(name, o.Aggregations); err != nil {
+			return err
 		}
 		a.Roots = append(a.Roots, root)
 	}
 	a.Sets, a.Scores = b.sets, b.scores
+	if o.PartialAggregations {
+		res.PartialAggregations, err = b.partial(&a, o.Aggregations)
+		return err
+	}
 	found, err := x.Aggregate(ctx, &a)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return b.results(names, o.Aggregations, found)
+	res.Aggregations, err = b.results(names, o.Aggregations, found)
+	return err
 }
 
 // matching is the set of the documents that pass all selections but one.
@@ -179,22 +184,22 @@ func (a PercentilesAggregation) resultOf(_ *aggregationBuilder, r *aggregate.Res
 }
 
 func (a TopHitsAggregation) resultOf(b *aggregationBuilder, r *aggregate.Result) (AggregationResult, error) {
+	if b.run == nil {
+		return AggregationResult{Hits: a.named(r.Named)}, nil
+	}
 	if len(r.Hits) == 0 {
 		return AggregationResult{}, nil
 	}
-	found := make([]blockmax.Hit, len(r.Hits))
-	for i, h := range r.Hits {
-		found[i] = blockmax.Hit{Doc: h.Doc, Score: h.Score}
-	}
-	hits, cursors := make([]Hit, len(found)), make([]search.Cursor, len(found))
 	keys, err := sortKeys("Sort", a.Sort)
 	if err != nil {
 		return AggregationResult{}, err
 	}
 	var page search.Page
-	if err := b.run.Locate(found, &page, func(i int) *search.Cursor { return &cursors[i] }); err != nil {
+	cursors, err := b.locate(r.Hits, &page)
+	if err != nil {
 		return AggregationResult{}, err
 	}
+	hits := make([]Hit, len(cursors))
 	for i := range hits {
 		hits[i].ID, hits[i].Score, hits[i].Engine = cursors[i].ID(), b.run.Score(cursors[i]), b.engine(cursors[i])
 		if !a.byScore() {
@@ -214,6 +219,15 @@ func (a TopHitsAggregation) resultOf(b *aggregationBuilder, r *aggregate.Result)
 		}
 	}
 	return AggregationResult{Hits: hits}, nil
+}
+
+// locate finds the ids of hits. The cursors share page.
+func (b *aggregationBuilder) locate(hits []aggregate.Hit, page *search.Page) ([]search.Cursor, error) {
+	found, cursors := make([]blockmax.Hit, len(hits)), make([]search.Cursor, len(hits))
+	for i, h := range hits {
+		found[i] = blockmax.Hit{Doc: h.Doc, Score: h.Score}
+	}
+	return cursors, b.run.Locate(found, page, func(i int) *search.Cursor { return &cursors[i] })
 }
 
 // engine returns the name of the engine of a hit, in a Multi.

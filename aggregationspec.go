@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle/columns"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/internal/aggregate"
 	"github.com/riffle-search/riffle/internal/datemath"
 	"github.com/riffle-search/riffle/internal/plan"
@@ -18,11 +19,12 @@ import (
 )
 
 // An aggregationBuilder turns the aggregations of a search into those of package aggregate, and the
-// results back.
+// results back. One without a run is of no index: what it makes is to merge and finish partial results,
+// which needs neither columns nor sets of documents.
 type aggregationBuilder struct {
 	scope  scope
 	rw     *plan.Rewriter
-	run    *search.Run
+	run    *search.Run // or nil
 	ctx    context.Context
 	sets   []search.DocSet
 	scores bool // some aggregation needs those of documents
@@ -55,11 +57,25 @@ func (b *aggregationBuilder) spec(place string, a Aggregation) (*aggregate.Spec,
 
 // of prepares what all aggregations of a field have.
 func (b *aggregationBuilder) of(place, field string, k aggregate.Kind, subs map[string]Aggregation) (*aggregate.Spec, error) {
-	if err := b.rw.CheckColumn(place+".Field", field); err != nil {
+	if err := b.checkColumn(place+".Field", field); err != nil {
 		return nil, err
 	}
 	sub, err := b.sub(place, subs)
 	return &aggregate.Spec{Place: place, Field: field, Of: k, Sub: sub}, err
+}
+
+func (b *aggregationBuilder) checkColumn(place, field string) error {
+	if b.run == nil {
+		return nil
+	}
+	return b.rw.CheckColumn(place, field)
+}
+
+func (b *aggregationBuilder) checkPlaces(place, field string) error {
+	if b.run == nil {
+		return nil
+	}
+	return b.rw.CheckPlaces(place, field)
 }
 
 // addSet adds a set of documents, and returns its number.
@@ -149,7 +165,7 @@ func (a TermsAggregation) order() (o aggregate.Order, err error) {
 }
 
 func (a RangeAggregation) spec(b *aggregationBuilder, place string) (*aggregate.Spec, error) {
-	if err := b.rw.CheckColumn(place+".Field", a.Field); err != nil {
+	if err := b.checkColumn(place+".Field", a.Field); err != nil {
 		return nil, err
 	}
 	if len(a.Ranges) == 0 {
@@ -159,6 +175,9 @@ func (a RangeAggregation) spec(b *aggregationBuilder, place string) (*aggregate.
 		return nil, plan.Errorf(place+".TimeZone", "%w", err)
 	}
 	k := make(aggregate.Ranges, len(a.Ranges))
+	if b.run == nil {
+		return b.of(place, a.Field, k, a.Sub)
+	}
 	for i, r := range a.Ranges {
 		bound := func(name string, x any, exclusive, up bool) (columns.Bound, error) {
 			part := fmt.Sprintf("%s.Ranges[%d].%s", place, i, name)
@@ -264,6 +283,9 @@ func (b *aggregationBuilder) clause(place string, q Query) (c plan.Clause, err e
 	if q.dependsOnK() {
 		return c, plan.Errorf(place, "a filter has no K for ModeAndOr to depend on")
 	}
+	if b.run == nil {
+		return c, nil
+	}
 	if err = q.Validate(); err == nil {
 		c, err = rewrite(q, b.rw, 1)
 	}
@@ -321,12 +343,24 @@ func (a TopHitsAggregation) spec(b *aggregationBuilder, place string) (*aggregat
 		if err != nil {
 			return nil, err
 		}
-		if k.Order, err = b.run.Order(place+".Sort", keys); err != nil {
+		if k.Order, err = b.order(place+".Sort", keys); err != nil {
 			return nil, err
 		}
 	}
 	b.scores = b.scores || k.Order == nil || k.Order.Scored()
 	return &aggregate.Spec{Place: place, Of: k}, nil
+}
+
+// order returns the order of the hits of an aggregation. That of no index compares keys, and finds none.
+func (b *aggregationBuilder) order(place string, keys []search.SortKey) (*cpuexec.Order, error) {
+	if b.run != nil {
+		return b.run.Order(place, keys)
+	}
+	o := &cpuexec.Order{}
+	for _, k := range keys {
+		o.Keys = append(o.Keys, cpuexec.SortKey{By: k.By, Mode: k.Mode, Desc: k.Desc, MissingFirst: k.MissingFirst})
+	}
+	return o, nil
 }
 
 // byScore reports whether the hits are in the order of scores, the best first.

@@ -67,7 +67,7 @@ func (a GeohashAggregation) spec(b *aggregationBuilder, place string) (*aggregat
 	case a.Size == 0:
 		k.Size = defaultGeohashes
 	}
-	if err := b.rw.CheckPlaces(place+".Field", a.Field); err != nil {
+	if err := b.checkPlaces(place+".Field", a.Field); err != nil {
 		return nil, err
 	}
 	return b.of(place, a.Field, k, a.Sub)
@@ -80,7 +80,7 @@ func (a DistanceAggregation) spec(b *aggregationBuilder, place string) (*aggrega
 	if len(a.Ranges) == 0 {
 		return nil, plan.Errorf(place+".Ranges", "are none")
 	}
-	if err := b.rw.CheckPlaces(place+".Field", a.Field); err != nil {
+	if err := b.checkPlaces(place+".Field", a.Field); err != nil {
 		return nil, err
 	}
 	k := make(aggregate.Rings, len(a.Ranges))

@@ -84,6 +84,10 @@ type SearchOptions struct {
 	// see Result.Aggregations. They need columns of their fields (Field.Column), and run on the CPU.
 	Aggregations map[string]Aggregation
 
+	// PartialAggregations asks for Result.PartialAggregations instead of Result.Aggregations: for an index
+	// that is one of several, whose aggregations become those of all documents. See PartialAggregations.
+	PartialAggregations bool
+
 	// Selections are filters of the hits, as a shop's user selects them facet by facet. An aggregation
 	// does not see the selection of its own name, so that it counts what other choices would find; all
 	// aggregations see the others.
@@ -150,6 +154,9 @@ type Result struct {
 
 	// Aggregations are the results of SearchOptions.Aggregations.
 	Aggregations map[string]AggregationResult
+
+	// PartialAggregations are what SearchOptions.PartialAggregations asks for; nil without aggregations.
+	PartialAggregations *PartialAggregations `json:",omitempty"`
 
 	Work     Work   // what the search cost
 	Executor string // what ran it, such as "cpu/bmm"; "cpu/bmm/adaptive" with help of other cores; "gpu/maxscore+cpu/bmm" together
@@ -563,9 +570,11 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 	if o.Collapse != nil {
 		res.Groups = x.Groups()
 	}
-	res.Aggregations, err = v.aggregate(ctx, x, q, o)
+	if err := v.aggregate(ctx, x, q, o, res); err != nil {
+		return nil, err
+	}
 	res.Profile.aggregated(o)
-	return res, err
+	return res, nil
 }
 
 func (v scope) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {

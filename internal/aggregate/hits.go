@@ -12,6 +12,8 @@ type hitsNode struct {
 	size int
 	best [][]Hit // by owner; at most twice as many as wanted, until they are sorted
 	held int64
+
+	found [][]NamedHit // of a Partial, by owner: there is nothing else
 }
 
 func (n *hitsNode) collect(in *input) error {
@@ -67,6 +69,9 @@ func (n *hitsNode) merge(from node, owners []uint32) error {
 }
 
 func (n *hitsNode) result(owner uint32) (*Result, error) {
+	if int(owner) < len(n.found) {
+		return &Result{Named: n.found[owner]}, nil
+	}
 	if int(owner) >= len(n.best) {
 		return &Result{}, nil
 	}

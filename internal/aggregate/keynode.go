@@ -20,10 +20,10 @@ type keyNode struct {
 	keys   []uint64
 	counts []uint32
 
-	missing []uint32 // by owner
+	missing []uint64 // by owner
 	out     input    // for subs: scratch
 
-	found   *grouped // for results
+	found   *grouped // for results; those of a Partial have nothing else
 	numbers []int    // of buckets by owner, for those of Cardinality
 }
 
@@ -126,7 +126,7 @@ func (n *keyNode) addMissing(in *input) {
 func (n *keyNode) miss(owner uint32, docs int) {
 	if docs > 0 {
 		n.missing = grow(n.missing, owner)
-		n.missing[owner] += uint32(docs)
+		n.missing[owner] += uint64(docs)
 	}
 }
 
@@ -519,7 +519,7 @@ func (n *keyNode) mergeRows(f *keyNode, owners []uint32) bool {
 }
 
 func (n *keyNode) own() int64 {
-	return n.index.bytes() + 4*int64(cap(n.owners)+cap(n.counts)+cap(n.missing)) + 8*int64(cap(n.keys))
+	return n.index.bytes() + 4*int64(cap(n.owners)+cap(n.counts)) + 8*int64(cap(n.keys)+cap(n.missing))
 }
 
 func (n *keyNode) bytes() int64              { return n.own() + n.subBytes() }

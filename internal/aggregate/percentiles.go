@@ -22,6 +22,8 @@ type percentilesNode struct {
 	held     int64             // bytes of keys, parts or values
 
 	counts []uint32 // of the only owner, by key - field.base, once there are many values; then there are no keys or parts
+
+	found *part // of a Partial: there is nothing else
 }
 
 func (n *percentilesNode) collect(in *input) error {
@@ -191,6 +193,9 @@ const valueBytes = 32
 
 // at returns the values at percents, ascending; nil without values.
 func (n *percentilesNode) at(owner uint32, percents []float64) ([]columns.Value, error) {
+	if n.found != nil {
+		return n.found.valuesAt(owner, percents)
+	}
 	if n.mixed() {
 		if int(owner) >= len(n.values) || len(n.values[owner]) == 0 {
 			return nil, nil

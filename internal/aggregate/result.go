@@ -12,10 +12,10 @@ type grouped struct {
 }
 
 type foundBucket struct {
-	key           uint64
-	count, number uint32  // number: of the bucket, where there are subs
-	metric        float64 // with ByMetric
-	has           bool    // a metric
+	key, count uint64
+	metric     float64 // with ByMetric
+	number     uint32  // of the bucket, where there are subs
+	has        bool    // a metric
 }
 
 // group sorts the buckets by owner, once all is merged.
@@ -48,9 +48,9 @@ func (n *keyNode) group() *grouped {
 // bucketAt returns the bucket of a cell.
 func (n *keyNode) bucketAt(key uint64, value uint32) foundBucket {
 	if len(n.subs) == 0 {
-		return foundBucket{key: key, count: value}
+		return foundBucket{key: key, count: uint64(value)}
 	}
-	return foundBucket{key: key, count: n.counts[value-1], number: value - 1}
+	return foundBucket{key: key, count: uint64(n.counts[value-1]), number: value - 1}
 }
 
 // of returns the buckets of an owner.
@@ -238,7 +238,7 @@ func (n *keyNode) histogram(r *Result, found []foundBucket, fill Fill) error {
 			b, found = found[0], found[1:]
 		}
 		if n.run.bytes.Add(bucketBytes); limit > 0 && n.run.bytes.Load() > limit {
-			return &LimitError{n.Place, limit}
+			return n.run.at(n.Place, &LimitError{n.Place, limit})
 		}
 		if err := n.add(r, steps.scale.key(s), b); err != nil {
 			return err

@@ -60,11 +60,15 @@ func (r *Run) Results() ([]*Result, error) {
 			return nil, err
 		}
 	}
+	r.end()
+	return results, nil
+}
+
+func (r *Run) end() {
 	for _, part := range r.total.parts {
 		partsPool.Put(part)
 	}
 	r.total = nil
-	return results, nil
 }
 
 // A plan is what nodes of one aggregation share, in all states.
@@ -148,6 +152,10 @@ type node interface {
 
 	// metric returns a number of the result for an owner, if there is one.
 	metric(owner uint32, m Metric) (value float64, ok bool)
+
+	// partial returns what a Partial has of the node: for each of some owners, which become owners 0, 1 and so
+	// on. It is called when all is merged.
+	partial(owners []uint32, x *extraction) (*part, error)
 
 	// bytes is the memory that the node and those below hold. heaviest is the place of the node that
 	// holds most.

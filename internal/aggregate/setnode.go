@@ -11,8 +11,8 @@ import (
 type setNode struct {
 	base
 	size    int
-	counts  []uint32
-	missing []uint32 // of Ranges and Rings, by owner
+	counts  []uint64
+	missing []uint64 // of Ranges and Rings, by owner
 
 	bounds []keyRange // of Ranges
 	set    tileSet    // scratch
@@ -151,7 +151,7 @@ func (n *setNode) passSet(i int, in *input) error {
 		return nil
 	}
 	bucket := n.bucket(in.owner, i)
-	n.counts[bucket] += uint32(docs)
+	n.counts[bucket] += uint64(docs)
 	if len(n.subs) == 0 {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (n *setNode) countMissing(in *input) error {
 		}
 		if docs := count(&lack); docs > 0 {
 			n.missing = grow(n.missing, in.owner)
-			n.missing[in.owner] += uint32(docs)
+			n.missing[in.owner] += uint64(docs)
 		}
 		return nil
 	}
@@ -261,6 +261,6 @@ func (n *setNode) result(owner uint32) (*Result, error) {
 
 func (n *setNode) metric(uint32, Metric) (float64, bool) { return 0, false }
 
-func (n *setNode) own() int64                { return 4 * int64(cap(n.counts)+cap(n.missing)) }
+func (n *setNode) own() int64                { return 8 * int64(cap(n.counts)+cap(n.missing)) }
 func (n *setNode) bytes() int64              { return n.own() + n.subBytes() }
 func (n *setNode) heaviest() (string, int64) { return n.heaviestOf(n.own()) }

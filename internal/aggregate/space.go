@@ -30,6 +30,8 @@ type field struct {
 	segments []interning
 	held     atomic.Int64 // bytes of the above
 
+	found *values // of a Partial: a key is a place among them
+
 	measured sync.Once
 	measure  measure
 	err      error
@@ -172,6 +174,9 @@ func (f *field) intern(term []byte) uint32 {
 
 // value returns the value of a key of the run.
 func (f *field) value(key uint64) (columns.Value, error) {
+	if f.found != nil {
+		return f.found.at(int(key))
+	}
 	if f.interned {
 		return columns.ParseTerm([]byte(f.terms[key]))
 	}
@@ -304,10 +309,10 @@ func (m *measured) value(kind columns.Kind, key uint64) columns.Value {
 	return columns.Value{Kind: kind, Key: key}
 }
 
-// plain returns a value as results have it: numbers without a fraction as int64 or uint64, whatever the
-// kind of their column.
+// plain returns a value as results have it: numbers without a fraction as int64, or as uint64 where they
+// must, whatever the kind of their column.
 func plain(v columns.Value) any {
-	if v.Kind == columns.Float {
+	if v.Kind == columns.Float || v.Kind == columns.Uint {
 		if key, ok := v.In(columns.Int); ok {
 			return columns.KeyInt(key)
 		}

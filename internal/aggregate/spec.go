@@ -132,6 +132,7 @@ type Result struct {
 	Stats       *StatsResult
 	Percentiles []any
 	Hits        []Hit
+	Named       []NamedHit // of a Partial, in place of Hits
 }
 
 // A Bucket is a set of documents.

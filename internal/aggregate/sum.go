@@ -325,13 +325,19 @@ func (w *wide) merge(o *wide) {
 	}
 }
 
-// rat returns the number, times 1<<scale.
-func (w *wide) rat(scale int) *big.Rat {
+// integer returns the number that the digits make, in units of the first.
+func (w *wide) integer() *big.Int {
 	n := new(big.Int)
 	for i := len(w.c) - 1; i >= 0; i-- {
 		n.Lsh(n, 32)
 		n.Add(n, big.NewInt(w.c[i]))
 	}
+	return n
+}
+
+// rat returns the number, times 1<<scale.
+func (w *wide) rat(scale int) *big.Rat {
+	n := w.integer()
 	r := new(big.Rat)
 	scale += 32 * w.from
 	if scale >= 0 {

@@ -28,6 +28,24 @@ func (x *Run) Now() time.Time { return x.settings.Now }
 // Aggregate computes aggregations of all documents that match the planned search. A *plan.Error names
 // the aggregation at fault.
 func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Result, error) {
+	run, err := x.aggregated(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return run.Results()
+}
+
+// AggregatePartly is Aggregate for one of several indexes. named names hits of a TopHits outside of it.
+func (x *Run) AggregatePartly(ctx context.Context, a *Aggregating, named func(*aggregate.Spec, []aggregate.Hit) ([]aggregate.NamedHit, error)) (*aggregate.Partial, error) {
+	run, err := x.aggregated(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return run.Partial(named)
+}
+
+// aggregated returns a run that has all documents that match.
+func (x *Run) aggregated(ctx context.Context, a *Aggregating) (*aggregate.Run, error) {
 	segments := make([]aggregate.Segment, x.view.Segments())
 	for i := range segments {
 		seg := &segments[i]
@@ -71,7 +89,7 @@ func (x *Run) Aggregate(ctx context.Context, a *Aggregating) ([]*aggregate.Resul
 	if err != nil {
 		return nil, at(x.view, err)
 	}
-	return run.Results()
+	return run, nil
 }
 
 // matchGrains is how much more work a match is for an aggregation than for a search: the divisor of the
