@@ -61,8 +61,8 @@ func supported(q riffle.Query, o *Options) error {
 		return nil // the shards refuse it
 	case o.Collapse != nil:
 		return refuse("Collapse")
-	case len(o.Aggregations) > 0 || len(o.Selections) > 0:
-		return refuse("Aggregations")
+	case o.PartialAggregations:
+		return fmt.Errorf("scatter: PartialAggregations are of one shard; the answer has Aggregations of all")
 	case !o.SearchOptions.After.IsZero():
 		return invalid("SearchOptions.After", "a cursor of one shard; Options.After takes that of all")
 	case o.From > 0 && o.After != "":
@@ -70,16 +70,25 @@ func supported(q riffle.Query, o *Options) error {
 	case o.K+o.From > riffle.MaxK:
 		return invalid("SearchOptions.From", "From and K must be at most %d together, not %d + %d", riffle.MaxK, o.From, o.K)
 	}
-	tree, err := parts(q)
-	if err != nil {
-		return err
-	}
-	each(tree, func(kind string, _ map[string]any) {
-		if slices.Contains(unsupported, kind) {
-			err = refuse(kind)
+	var refused error
+	check := func(q riffle.Query) {
+		if q == nil {
+			return // the shards refuse it
 		}
-	})
-	return err
+		tree, err := parts(q)
+		if err != nil {
+			refused = err
+			return
+		}
+		each(tree, func(kind string, _ map[string]any) {
+			if slices.Contains(unsupported, kind) {
+				refused = refuse(kind)
+			}
+		})
+	}
+	check(q)
+	filters(&o.SearchOptions, check)
+	return refused
 }
 
 func invalid(part, format string, args ...any) error {

@@ -12,12 +12,15 @@
 //
 // Whether a Match with ModeAndOr requires all words is decided by the documents of all shards.
 //
+// Aggregations are computed by each shard as far as one can (riffle.PartialAggregations), merged, and
+// finished here: with all buckets and different values, so that counts, orders and sums are exact.
+//
 // # What is refused
 //
 // Some parts of a search need more of a shard than statistics. They are refused with an error that
-// matches ErrUnsupported: Collapse, Aggregations, Selections, sorting by a place without From, and
-// queries that choose words by how many documents have them, which are Fuzzy and MoreLikeThis, and a
-// Match with a fuzziness.
+// matches ErrUnsupported: Collapse, sorting by a place without From, and queries that choose words by how
+// many documents have them, which are Fuzzy and MoreLikeThis, and a Match with a fuzziness, also in
+// Selections and in the filters of Aggregations.
 package scatter
 
 import (
@@ -69,9 +72,10 @@ func New(shards ...Shard) (*Index, error) {
 type Result struct {
 	Hits []Hit
 
-	Total      int // as in riffle.Result
-	TotalExact bool
-	Incomplete bool
+	Total        int // as in riffle.Result
+	TotalExact   bool
+	Incomplete   bool
+	Aggregations map[string]riffle.AggregationResult
 
 	Work     []riffle.Work // of each shard
 	Duration time.Duration
@@ -96,6 +100,10 @@ type Options struct {
 	// AtLeast has, for each shard, the sequence of an entry of its log whose changes the search must
 	// see, or 0. Nil stands for zeros.
 	AtLeast []uint64
+
+	// AggregationBytes bounds the memory of the aggregations of all shards together, besides what each
+	// shard admits. 0 is riffle.DefaultAggregationBytes.
+	AggregationBytes int64
 }
 
 // Search ranks the documents of all shards that match a query.
@@ -159,6 +167,7 @@ func (x *Index) Explain(ctx context.Context, q riffle.Query, id string, o *Optio
 }
 
 func (s *search) explain(ctx context.Context, id string) (*riffle.Explanation, error) {
+	s.given.Aggregations, s.given.Selections = nil, nil
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -192,6 +201,7 @@ type search struct {
 	from     int
 	sessions []Session
 	after    cursor // with the statistics, after prepare
+	apart    apart  // after prepare
 }
 
 // begin takes sessions of all shards.
@@ -212,6 +222,9 @@ func (x *Index) begin(ctx context.Context, q riffle.Query, o *Options) (*search,
 	}
 	if s.given.Now.IsZero() {
 		s.given.Now = time.Now() // the same for all shards
+	}
+	if s.given.AggregationBytes == 0 {
+		s.given.AggregationBytes = riffle.DefaultAggregationBytes
 	}
 	err = s.each(ctx, func(ctx context.Context, i int) (err error) {
 		var atLeast uint64
@@ -265,11 +278,14 @@ func (s *search) prepare(ctx context.Context) error {
 	}
 	if either {
 		if !s.after.begun() {
-			n, err := s.count(ctx, and)
+			n, err := s.count(ctx, selected(and, &s.given.SearchOptions))
 			if err != nil {
 				return err
 			}
-			s.after.Or = n < max(s.k, 1)
+			s.after.Or = n < s.enough()
+		}
+		if err := s.decideApart(ctx, and, or); err != nil {
+			return err
 		}
 		if s.query = and; s.after.Or {
 			s.query = or
@@ -282,6 +298,14 @@ func (s *search) prepare(ctx context.Context) error {
 		s.after.Statistics, err = s.statistics(ctx)
 	}
 	return err
+}
+
+// enough is the number of documents with all words of a Match with ModeAndOr that are enough.
+func (s *search) enough() int {
+	if s.given.NoHits {
+		return riffle.DefaultK
+	}
+	return s.k
 }
 
 func (s *search) statistics(ctx context.Context) (*riffle.Statistics, error) {
@@ -316,6 +340,9 @@ func (s *search) count(ctx context.Context, q riffle.Query) (n int, err error) {
 func (s *search) options(i int) riffle.SearchOptions {
 	o := s.given.SearchOptions
 	o.Load, o.Versions, o.Highlight = nil, false, nil
+	if o.PartialAggregations = len(o.Aggregations) > 0; s.apart.some {
+		o.Aggregations, o.PartialAggregations = nil, false
+	}
 	o.K, o.From = 0, 0
 	if !o.NoHits {
 		o.K = s.k + s.from
@@ -347,6 +374,9 @@ func (s *search) search(ctx context.Context) (*Result, error) {
 		r.Work = append(r.Work, part.Work)
 	}
 	if r.Hits, err = s.merge(results); err != nil {
+		return nil, err
+	}
+	if r.Aggregations, err = s.aggregations(ctx, results); err != nil {
 		return nil, err
 	}
 	return r, s.load(ctx, r.Hits)

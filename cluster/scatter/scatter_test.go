@@ -38,16 +38,17 @@ func open(t *testing.T, shards, documents int) *scatter.Index {
 
 func TestExact(t *testing.T) { scattertest.Run(t, 300, locals) }
 
+func TestAggregationsExact(t *testing.T) { scattertest.RunAggregations(t, 100, locals) }
+
 func TestUnsupported(t *testing.T) {
 	x := open(t, 2, 20)
 	for name, test := range map[string]struct {
 		q riffle.Query
 		o riffle.SearchOptions
 	}{
-		"fuzzy":        {q: riffle.Bool{Should: []riffle.Query{riffle.Fuzzy{Field: "body", Term: "whael", Edits: 1}}}},
-		"more_like":    {q: riffle.MoreLikeThis{Fields: []string{"body"}, Texts: []string{"whale"}}},
-		"Collapse":     {q: riffle.All{}, o: riffle.SearchOptions{Collapse: &riffle.Collapse{Field: "tag"}}},
-		"Aggregations": {q: riffle.All{}, o: riffle.SearchOptions{Aggregations: map[string]riffle.Aggregation{"tags": riffle.TermsAggregation{Field: "tag"}}}},
+		"fuzzy":     {q: riffle.Bool{Should: []riffle.Query{riffle.Fuzzy{Field: "body", Term: "whael", Edits: 1}}}},
+		"more_like": {q: riffle.MoreLikeThis{Fields: []string{"body"}, Texts: []string{"whale"}}},
+		"Collapse":  {q: riffle.All{}, o: riffle.SearchOptions{Collapse: &riffle.Collapse{Field: "tag"}}},
 	} {
 		_, err := x.Search(t.Context(), test.q, &scatter.Options{SearchOptions: test.o})
 		if !errors.Is(err, scatter.ErrUnsupported) || !strings.Contains(err.Error(), name) {

@@ -69,10 +69,16 @@ func Document(rng *rand.Rand) map[string]any {
 // them as an index with shards and as a Multi, which answers as one index of all documents.
 func Open(t *testing.T, make Make, rng *rand.Rand, shards, documents int) (*scatter.Index, *riffle.Multi) {
 	t.Helper()
+	return open(t, make, rng, shards, documents, Schema, Document)
+}
+
+// open is Open for documents of another schema.
+func open(t *testing.T, make Make, rng *rand.Rand, shards, documents int, schema *riffle.Schema, document func(*rand.Rand) map[string]any) (*scatter.Index, *riffle.Multi) {
+	t.Helper()
 	var members []riffle.Member
 	var engines []*riffle.Engine
 	for i := range shards {
-		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: Schema, Durability: riffle.SyncNone})
+		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: schema, Durability: riffle.SyncNone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +88,7 @@ func Open(t *testing.T, make Make, rng *rand.Rand, shards, documents int) (*scat
 	var batches [64]riffle.Batch
 	for n := range documents {
 		i := min(rng.IntN(shards), rng.IntN(shards+1)) // of different sizes
-		batches[i].Put(fmt.Sprint("d", n), Document(rng))
+		batches[i].Put(fmt.Sprint("d", n), document(rng))
 		if rng.IntN(documents/3) == 0 {
 			if err := errors.Join(members[i].Engine.Apply(t.Context(), &batches[i]), members[i].Engine.Flush(t.Context())); err != nil {
 				t.Fatal(err)
