@@ -19,6 +19,9 @@ var (
 	// ErrVersion says that a node does not understand the request: it runs another version of riffle.
 	ErrVersion = errors.New("remote: the node does not know this version of requests")
 
+	// ErrAggregations says that the aggregations of a shard take more bytes than a node sends.
+	ErrAggregations = errors.New("remote: the aggregations of a shard are too large")
+
 	// ErrUnreachable says that no replica of a shard answers.
 	ErrUnreachable = errors.New("remote: no replica of the shard answers")
 )
@@ -35,6 +38,7 @@ var kinds = []struct {
 	{faultTime, context.DeadlineExceeded},
 	{faultClosed, riffle.ErrClosed},
 	{faultVersion, ErrVersion},
+	{faultAggregations, ErrAggregations},
 }
 
 func faultOf(err error) *fault {

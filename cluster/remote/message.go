@@ -27,6 +27,7 @@ type request struct {
 	Query   json.RawMessage `json:"query,omitempty"`
 	Options *options        `json:"options,omitempty"` // of a search, and of an explanation
 	ID      *value          `json:"id,omitempty"`      // of a document: explain, get
+	From    int             `json:"from,omitempty"`    // more: the first byte that is wanted
 }
 
 type verb string
@@ -34,6 +35,8 @@ type verb string
 const (
 	verbStatistics verb = "statistics"
 	verbSearch     verb = "search"
+	verbAggregate  verb = "aggregate" // a search with Aggregations or Selections, of which older nodes do not know
+	verbMore       verb = "more"      // of the aggregations of the search before
 	verbCount      verb = "count"
 	verbExplain    verb = "explain"
 	verbGet        verb = "get"
@@ -59,31 +62,56 @@ type options struct {
 	Now        time.Time                `json:"now,omitzero"`
 	Deadline   time.Duration            `json:"deadline,omitempty"`
 	FailLate   bool                     `json:"fail_late,omitempty"`
+
+	// Of an aggregate.
+	Aggregations forms `json:"aggregations,omitempty"`
+	Selections   forms `json:"selections,omitempty"`
 }
 
 func optionsOf(o *riffle.SearchOptions) (*options, error) {
 	if o == nil {
 		return nil, nil
 	}
-	if o.Collapse != nil || o.From != 0 || len(o.Aggregations) > 0 || len(o.Selections) > 0 || o.Processor != 0 || o.Exec != nil {
-		return nil, errors.New("remote: Collapse, From, Aggregations, Selections, Processor and Exec do not go to another node")
+	if o.Collapse != nil || o.From != 0 || o.Processor != 0 || o.Exec != nil {
+		return nil, errors.New("remote: Collapse, From, Processor and Exec do not go to another node")
+	}
+	if len(o.Aggregations) > 0 && !o.PartialAggregations {
+		return nil, errors.New("remote: Aggregations of another node are PartialAggregations")
+	}
+	aggregations, err := formsOf(o.Aggregations)
+	if err != nil {
+		return nil, err
+	}
+	selections, err := formsOf(o.Selections)
+	if err != nil {
+		return nil, err
 	}
 	return &options{
+		Aggregations: aggregations, Selections: selections,
 		K: o.K, Sort: o.Sort, After: o.After, ExactTotal: o.ExactTotal, NoHits: o.NoHits, Load: o.Load, Versions: o.Versions,
 		Highlight: o.Highlight, Partial: o.Partial, Similarity: o.Similarity, Statistics: o.Statistics, Alpha: o.Alpha,
 		Now: o.Now, Deadline: o.Deadline, FailLate: o.FailLate,
 	}, nil
 }
 
-func (o *options) searchOptions() *riffle.SearchOptions {
+func (o *options) searchOptions() (*riffle.SearchOptions, error) {
 	if o == nil {
-		return nil
+		return nil, nil
+	}
+	aggregations, err := parse(o.Aggregations, riffle.UnmarshalAggregation)
+	if err != nil {
+		return nil, fmt.Errorf("SearchOptions.Aggregations: %w", err)
+	}
+	selections, err := parse(o.Selections, riffle.UnmarshalQuery)
+	if err != nil {
+		return nil, fmt.Errorf("SearchOptions.Selections: %w", err)
 	}
 	return &riffle.SearchOptions{
+		Aggregations: aggregations, PartialAggregations: len(aggregations) > 0, Selections: selections,
 		K: o.K, Sort: o.Sort, After: o.After, ExactTotal: o.ExactTotal, NoHits: o.NoHits, Load: o.Load, Versions: o.Versions,
 		Highlight: o.Highlight, Partial: o.Partial, Similarity: o.Similarity, Statistics: o.Statistics, Alpha: o.Alpha,
 		Now: o.Now, Deadline: o.Deadline, FailLate: o.FailLate,
-	}
+	}, nil
 }
 
 // A reply is what a replica answers.
@@ -100,6 +128,9 @@ type reply struct {
 	Explanation *riffle.Explanation `json:"explanation,omitempty"`
 	Fields      map[string]value    `json:"fields,omitempty"`
 	FieldStats  []riffle.FieldStats `json:"field_stats,omitempty"`
+
+	Attached int    `json:"attached,omitempty"` // bytes of aggregations in all
+	attached []byte // behind the JSON: the first of them, or of more those from its From on
 }
 
 type result struct {
@@ -196,4 +227,6 @@ const (
 	faultClosed  = "closed"  // riffle.ErrClosed
 	faultVersion = "version" // ErrVersion
 	faultOther   = "other"
+
+	faultAggregations = "aggregations" // ErrAggregations
 )

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/remote"
@@ -121,13 +123,18 @@ func TestExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	scattertest.Run(t, 30, overNATS(c, remote.ServerOptions{}))
+}
+
+// overNATS makes indexes whose shards are asked over NATS.
+func overNATS(c *nats.Conn, o remote.ServerOptions) scattertest.Make {
 	generation := 0
-	scattertest.Run(t, 30, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
+	return func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
 		generation++
 		index := fmt.Sprint("books", generation)
 		var shards []scatter.Shard
 		for i, e := range engines {
-			s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{})
+			s := remote.NewServer(&fixed{Engine: e}, o)
 			stop, err := remote.Listen(c, remote.Subject(index, 1, i, "node"), s)
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +158,7 @@ func TestExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		return x
-	})
+	}
 }
 
 // waitForLeases waits until all snapshots have been given back.

@@ -26,6 +26,9 @@ type ServerOptions struct {
 	Requests int           // that may be under way; others fail with ErrBusy at once; 0 is 256
 	Leases   int           // snapshots that may be held; 0 is 1,024
 	LeaseFor time.Duration // how long a snapshot is held after its last request; 0 is 30 s
+
+	MessageBytes     int   // of aggregations in a reply; others follow in more replies; 0 is 512 KiB
+	AggregationBytes int64 // of a search, beyond which it fails with ErrAggregations; 0 is 64 MiB
 }
 
 // A Server answers the requests of other nodes about one replica.
@@ -46,7 +49,8 @@ type lease struct {
 	snapshot *riffle.Snapshot
 	using    int
 	expires  time.Time
-	ended    bool // it is closed when nobody uses it
+	ended    bool   // it is closed when nobody uses it
+	attached []byte // aggregations of the last search, unless it was one reply
 }
 
 // NewServer returns a server, which Close must stop.
@@ -59,6 +63,12 @@ func NewServer(r Replica, o ServerOptions) *Server {
 	}
 	if o.LeaseFor == 0 {
 		o.LeaseFor = 30 * time.Second
+	}
+	if o.MessageBytes == 0 {
+		o.MessageBytes = 512 << 10
+	}
+	if o.AggregationBytes == 0 {
+		o.AggregationBytes = 64 << 20
 	}
 	return &Server{replica: r, o: o, instance: rand.Text(), leases: map[string]*lease{}}
 }
@@ -101,12 +111,12 @@ func (s *Server) Handle(ctx context.Context, data []byte) []byte {
 	}
 	b, err := json.Marshal(to)
 	if err != nil {
-		b, err = json.Marshal(&reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Error: faultOf(err)})
-		if err != nil {
+		to = &reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Error: faultOf(err)}
+		if b, err = json.Marshal(to); err != nil {
 			panic(err) // a fault is two texts
 		}
 	}
-	return b
+	return join(b, to.attached)
 }
 
 func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
@@ -153,7 +163,10 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 	}
 	defer s.used(l)
 	to.Lease = id
-	return answer(ctx, l.snapshot, &r, to)
+	if r.Verb == verbMore {
+		return s.more(l, &r, to)
+	}
+	return s.answer(ctx, l, &r, to)
 }
 
 func (s *Server) get(ctx context.Context, r *request, to *reply) error {
@@ -176,9 +189,14 @@ func (r *request) documentID() (string, bool) {
 	return id, ok
 }
 
-// answer answers a request from a snapshot.
-func answer(ctx context.Context, snapshot *riffle.Snapshot, r *request, to *reply) error {
+// answer answers a request from the snapshot of a lease.
+func (s *Server) answer(ctx context.Context, l *lease, r *request, to *reply) error {
+	snapshot := l.snapshot
 	q, err := riffle.UnmarshalQuery(r.Query)
+	if err != nil {
+		return err
+	}
+	options, err := r.Options.searchOptions()
 	if err != nil {
 		return err
 	}
@@ -192,11 +210,12 @@ func answer(ctx context.Context, snapshot *riffle.Snapshot, r *request, to *repl
 		if !ok {
 			return errors.New("a request without the id of a document")
 		}
-		to.Explanation, err = snapshot.Explain(ctx, q, id, r.Options.searchOptions())
-	case verbSearch:
+		to.Explanation, err = snapshot.Explain(ctx, q, id, options)
+	case verbSearch, verbAggregate:
 		var found *riffle.Result
-		if found, err = snapshot.Search(ctx, q, r.Options.searchOptions()); err == nil {
+		if found, err = snapshot.Search(ctx, q, options); err == nil {
 			to.Result = resultOf(found)
+			err = s.attach(l, to, found.PartialAggregations)
 		}
 	default:
 		return fmt.Errorf("%w: %q", ErrVersion, r.Verb)

@@ -71,14 +71,22 @@ func (s *session) Search(ctx context.Context, q riffle.Query, o *riffle.SearchOp
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.ask(ctx, &request{Verb: verbSearch, Options: options}, q)
+	r := &request{Verb: verbSearch, Options: options}
+	if o != nil && len(o.Aggregations)+len(o.Selections) > 0 {
+		r.Verb = verbAggregate
+	}
+	to, err := s.ask(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
 	if to.Result == nil {
 		return nil, errors.New("remote: a reply without a result")
 	}
-	return to.Result.result()
+	found, err := to.Result.result()
+	if err == nil && o != nil && len(o.Aggregations) > 0 {
+		found.PartialAggregations, err = s.aggregations(ctx, to, o)
+	}
+	return found, err
 }
 
 // SearchBatch implements riffle.Searcher: one search after the other.

@@ -16,7 +16,8 @@
 // # Requests and replies
 //
 // Both are JSON, with a version. Values keep their types: an int64 is written without a point, a
-// float64 with one, and others as objects. A request has the time that is left to its caller.
+// float64 with one, and others as objects. A request has the time that is left to its caller. A reply has
+// the partial aggregations of a search behind its JSON; more requests fetch what one message cannot hold.
 package remote
 
 import (
@@ -171,6 +172,7 @@ func (s *Shard) exchange(ctx context.Context, n *node, r *request) (*reply, erro
 		return nil, &callError{n.name, err}
 	}
 	to := &reply{}
+	data, to.attached = cut(data)
 	if err := json.Unmarshal(data, to); err != nil {
 		return nil, fmt.Errorf("remote: the reply of node %s: %w", n.name, err)
 	}

@@ -187,6 +187,9 @@ func (k TopHits) compare(a, b *NamedHit) int {
 // Finish returns the results of the roots. It fails with a *LimitError when they take more than limit bytes
 // with p, unless limit is 0.
 func (p *Partial) Finish(limit int64) ([]*Result, error) {
+	if err := p.check(limit); err != nil {
+		return nil, err
+	}
 	r := &Run{options: Options{Bytes: limit}, at: func(_ string, err error) error { return err }}
 	r.bytes.Store(p.bytes)
 	results := make([]*Result, len(p.parts))
