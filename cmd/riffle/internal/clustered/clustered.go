@@ -132,6 +132,7 @@ var errorsOf = []struct{ of, to error }{
 	{scatter.ErrUnsupported, server.ErrUnsupported},
 	{cluster.ErrCondition, server.ErrUnsupported},
 	{cluster.ErrToken, server.ErrRequest},
+	{remote.ErrAggregations, server.ErrRequest},
 	{writer.ErrTooLarge, server.ErrTooLarge},
 	{writer.ErrBusy, server.ErrBusy},
 	{remote.ErrBusy, server.ErrBusy},

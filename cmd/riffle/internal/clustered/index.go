@@ -74,7 +74,7 @@ func (x *index) Search(ctx context.Context, q riffle.Query, o *server.SearchOpti
 	}
 	to := &riffle.Result{
 		Hits: make([]riffle.Hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete, Duration: r.Duration,
-		Executor: fmt.Sprintf("%d shards", x.ix.Shards()),
+		Aggregations: r.Aggregations, Executor: fmt.Sprintf("%d shards", x.ix.Shards()),
 	}
 	for i := range r.Hits {
 		to.Hits[i] = r.Hits[i].Hit
