@@ -63,6 +63,9 @@ type Client struct {
 	m    *topology.Map
 	o    Options
 
+	stop    context.CancelFunc // ends following the map
+	running sync.WaitGroup
+
 	mu      sync.Mutex
 	indexes map[string]*Index
 	closed  bool
@@ -81,7 +84,32 @@ func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) 
 	if c.m, err = topology.Open(ctx, c.js, max(c.o.MapCopies, 1)); err != nil {
 		return nil, err
 	}
+	following, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.running.Go(func() { c.follow(following) })
 	return c, nil
+}
+
+// followPause is how long the client waits before it follows the map again, when it could not.
+const followPause = time.Second
+
+// follow lets open indexes know where their replicas are, until ctx ends.
+func (c *Client) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.m.Watch(ctx, topology.Watcher{Index: c.told}) // that it fails is no failure of a call: Index reads the map
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (c *Client) told(name string, x *topology.Index) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if open := c.indexes[name]; open != nil && x != nil && x.Epoch == open.epoch {
+		open.moved(x)
+	}
 }
 
 // ErrClosed says that a client is closed.
@@ -89,6 +117,8 @@ var ErrClosed = errors.New("cluster: the client is closed")
 
 // Close ends the writers of the client. What is under way is not known then.
 func (c *Client) Close() error {
+	c.stop()
+	c.running.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -105,10 +135,12 @@ type IndexOptions struct {
 	Name     string
 	Shards   int      // 1 to topology.MaxShards; never changes
 	Replicas int      // of each shard
-	Nodes    []string // that may have replicas
+	Nodes    []string // that may have replicas; empty for all that have registered, answer, and are not drained
 
 	LogCopies int   // of the log of each shard: 1, 3 or 5; 0 is 1
 	LogBytes  int64 // of each log: see jetlog.Config
+
+	Keep topology.Keep // what stays in the logs although all replicas have it: see Client.Trim
 
 	Schema *riffle.Schema // nil for one of any fields
 }
@@ -127,13 +159,23 @@ func (o *IndexOptions) Check() error {
 
 // entry returns the entry of the map for a new index.
 func (o *IndexOptions) entry(places [][]string) *topology.Index {
-	return &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema}
+	return &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema, Keep: o.Keep}
 }
 
 // Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
 // there is an index of the name.
 func (c *Client) Create(ctx context.Context, o IndexOptions) error {
+	if len(o.Nodes) == 0 {
+		v, err := c.look(ctx)
+		if err != nil {
+			return err
+		}
+		o.Nodes = v.fit()
+	}
 	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := c.finishDrop(ctx, o.Name); err != nil {
 		return err
 	}
 	places, err := topology.Place(o.Name, o.Shards, o.Replicas, o.Nodes)
@@ -190,7 +232,8 @@ func (c *Client) answered(ctx context.Context, name string) error {
 const answerPause = 50 * time.Millisecond
 
 // Drop removes an index with all its documents. The error matches topology.ErrNoIndex if there is none
-// of the name.
+// of the name. If it fails midway, nobody sees the index any more; Drop again, Create and Control finish it.
+// Nodes that are away remove their replicas when they come back.
 func (c *Client) Drop(ctx context.Context, name string) error {
 	x, err := c.m.Get(ctx, name)
 	if err != nil {
@@ -205,16 +248,40 @@ func (c *Client) Drop(ctx context.Context, name string) error {
 	return errors.Join(err, c.drop(ctx, x))
 }
 
-// drop removes an index from the map, and then its logs.
+// drop lets nobody use an index any more, and then removes its logs and its entry of the map.
 func (c *Client) drop(ctx context.Context, x *topology.Index) error {
-	err := c.m.Delete(ctx, x.Name)
+	err := c.m.Update(ctx, x.Name, func(now *topology.Index) error {
+		if now.Epoch != x.Epoch {
+			return fmt.Errorf("%w: %s was dropped and created again", topology.ErrNoIndex, x.Name)
+		}
+		now.Ready, now.Dropped = false, true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	for i := range x.Nodes {
 		err = errors.Join(err, jetlog.Delete(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i}))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.m.Delete(ctx, x.Name)
 }
 
-// Indexes returns the names of all indexes.
+// finishDrop removes what a Drop that failed has left of an index, if there is something.
+func (c *Client) finishDrop(ctx context.Context, name string) error {
+	x, err := c.m.Get(ctx, name)
+	if errors.Is(err, topology.ErrNoIndex) {
+		return nil
+	}
+	if err != nil || !x.Dropped {
+		return err
+	}
+	return c.drop(ctx, x)
+}
+
+// Indexes returns the names of all indexes, also of those that are being created or dropped.
 func (c *Client) Indexes(ctx context.Context) ([]string, error) { return c.m.List(ctx) }
 
 // Index returns an index of the cluster, which is open until the client is closed. The error matches
@@ -224,7 +291,10 @@ func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !x.Ready {
+	switch {
+	case x.Dropped:
+		return nil, fmt.Errorf("%w: %s", topology.ErrNoIndex, name)
+	case !x.Ready:
 		return nil, fmt.Errorf("%w: %s is being created", topology.ErrNoIndex, name)
 	}
 	c.mu.Lock()

@@ -43,10 +43,11 @@ type NodeStatus struct {
 
 // An IndexStatus is that of an index.
 type IndexStatus struct {
-	Name   string        `json:"name"`
-	Epoch  uint64        `json:"epoch"`
-	Ready  bool          `json:"ready"` // false while it is being created
-	Shards []ShardStatus `json:"shards"`
+	Name    string        `json:"name"`
+	Epoch   uint64        `json:"epoch"`
+	Ready   bool          `json:"ready"`             // false while it is being created
+	Dropped bool          `json:"dropped,omitempty"` // it is being removed
+	Shards  []ShardStatus `json:"shards"`
 }
 
 // A ShardStatus is that of a shard.
@@ -72,6 +73,9 @@ type LogStatus struct {
 // A ReplicaStatus is that of a replica of a shard.
 type ReplicaStatus struct {
 	Node string `json:"node"`
+
+	// Joining is set while a replica is made: it does not answer searches yet.
+	Joining bool `json:"joining,omitempty"`
 
 	State    string `json:"state"`    // a node.State, or Silent, Missing
 	Sequence uint64 `json:"sequence"` // of the last entry that it has applied
@@ -110,7 +114,7 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 		st.Nodes = append(st.Nodes, v.node(name))
 	}
 	for _, x := range v.indexes {
-		st.Indexes = append(st.Indexes, IndexStatus{Name: x.Name, Epoch: x.Epoch, Ready: x.Ready, Shards: make([]ShardStatus, len(x.Nodes))})
+		st.Indexes = append(st.Indexes, IndexStatus{Name: x.Name, Epoch: x.Epoch, Ready: x.Ready, Dropped: x.Dropped, Shards: make([]ShardStatus, len(x.Nodes))})
 	}
 	slots := make(chan struct{}, 16)
 	var wg sync.WaitGroup
@@ -178,8 +182,8 @@ func (v *look) names() []string {
 		seen[name] = true
 	}
 	for _, x := range v.indexes {
-		for _, nodes := range x.Nodes {
-			for _, name := range nodes {
+		for i := range x.Nodes {
+			for _, name := range x.Members(i) {
 				seen[name] = true
 			}
 		}
@@ -212,12 +216,14 @@ func (v *look) node(name string) NodeStatus {
 
 func (c *Client) shardStatus(ctx context.Context, v *look, x *topology.Index, n int) ShardStatus {
 	st := ShardStatus{Shard: n, Log: c.logStatus(ctx, x, n)}
-	for _, node := range x.Nodes[n] {
-		st.Replicas = append(st.Replicas, v.replica(x, n, node, st.Log.Last))
+	for _, node := range x.Members(n) {
+		r := v.replica(x, n, node, st.Log.Last)
+		r.Joining = !slices.Contains(x.Nodes[n], node)
+		st.Replicas = append(st.Replicas, r)
 	}
 	for _, node := range v.names() {
 		b, up := v.beats[node]
-		if up && !slices.Contains(x.Nodes[n], node) && b.Replica(x.Name, x.Epoch, n) != nil {
+		if up && !slices.Contains(x.Members(n), node) && b.Replica(x.Name, x.Epoch, n) != nil {
 			st.Replicas = append(st.Replicas, v.replica(x, n, node, st.Log.Last))
 		}
 	}
@@ -276,6 +282,10 @@ func (st *Status) Faults() []string {
 		}
 	}
 	for _, x := range st.Indexes {
+		if x.Dropped {
+			all = append(all, fmt.Sprintf("index %s has not been dropped wholly; drop it again", x.Name))
+			continue
+		}
 		if !x.Ready {
 			all = append(all, fmt.Sprintf("index %s has not been created wholly; drop it and create it again", x.Name))
 			continue
@@ -288,7 +298,7 @@ func (st *Status) Faults() []string {
 				all = append(all, fmt.Sprintf("the log of %s has no leader", at))
 			}
 			for _, r := range s.Replicas {
-				if r.State != string(node.Running) {
+				if r.State != string(node.Running) && r.State != string(node.Leaving) && !r.Joining {
 					all = append(all, strings.TrimSuffix(fmt.Sprintf("the replica of %s on node %s is %s: %s", at, r.Node, r.State, r.Error), ": "))
 				}
 				if len(r.Differs) > 0 {

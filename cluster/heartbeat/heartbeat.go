@@ -1,15 +1,14 @@
 // Package heartbeat is what the nodes of a cluster tell about themselves: which replicas they have, how
 // far these are, and how busy they are.
 //
-// A node publishes about once a second, on a subject of its own, and answers at once to whoever asks all
-// nodes. Both carry the same message, a Beat in JSON, with a version. A beat of many replicas goes in
+// A node publishes about once a second, on a subject of its own, and answers at once to whoever asks it. Both carry the same message, a Beat in JSON, with a version. A beat of many replicas goes in
 // parts of at most PartReplicas.
 //
 //	riffle-node.NODE.beat    what node NODE publishes
-//	riffle-node.NODE.do      requests to node NODE (package node)
-//	riffle-node.ask          all nodes answer to the reply subject of a message
+//	riffle-node.NODE.ask     it answers with the same to the reply subject of a message
+//	riffle-node.NODE.do      requests to node NODE (package call)
 //
-// A View follows the beats. Ask asks once.
+// A View follows the beats. Ask asks once. Who may ask need not be allowed to request something.
 package heartbeat
 
 import (
@@ -25,8 +24,8 @@ import (
 // Version is that of beats. Whoever receives one of another version ignores it.
 const Version = 1
 
-// AskSubject is where all nodes listen for a question; the answer is a beat.
-const AskSubject = "riffle-node.ask"
+// AskSubject returns the subject of questions to a node.
+func AskSubject(node string) string { return "riffle-node." + node + ".ask" }
 
 // BeatSubject returns the subject of the beats of a node; "*" stands for all nodes.
 func BeatSubject(node string) string { return "riffle-node." + node + ".beat" }

@@ -45,39 +45,42 @@ func (v *View) Close() error {
 	return nil
 }
 
-// noResponders is the status of a server that nobody listens.
+// noResponders is the status of a message from a server that nobody listens.
 const noResponders = "503"
 
-// Ask asks all nodes and returns their answers, by name, when those named have answered, or after the time
-// wait, or when ctx ends.
+// Ask asks nodes and returns their answers, by name. It waits until all have answered, or a server says that
+// they are not there, or for the time wait, or until ctx ends.
 func Ask(ctx context.Context, c *nats.Conn, nodes []string, wait time.Duration) ([]Heard, error) {
-	inbox, err := c.SubscribeSync(c.NewInbox())
+	to := c.NewInbox()
+	answers := make(chan *nats.Msg, 1024)
+	inbox, err := c.ChanSubscribe(to+".*", answers)
 	if err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
 	defer inbox.Unsubscribe()
-	if err := c.PublishRequest(AskSubject, inbox.Subject, nil); err != nil {
-		return nil, fmt.Errorf("heartbeat: %w", err)
+	for _, n := range nodes {
+		if err := c.PublishRequest(AskSubject(n), to+"."+n, nil); err != nil {
+			return nil, fmt.Errorf("heartbeat: %w", err)
+		}
 	}
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var beats Beats
 	missing := slices.Clone(nodes)
 	for len(missing) > 0 {
-		m, err := inbox.NextMsgWithContext(short)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case short.Err() != nil:
-			return beats.All(), nil
-		case err != nil:
-			return nil, fmt.Errorf("heartbeat: %w", err)
-		case m.Header.Get("Status") == noResponders:
-			return nil, nil
+		var m *nats.Msg
+		select {
+		case m = <-answers:
+		case <-short.Done():
+			return beats.All(), ctx.Err()
 		}
-		part, err := Parse(m.Data)
-		if err == nil && beats.Add(part, time.Now()) {
-			missing = slices.DeleteFunc(missing, func(n string) bool { return n == part.Node })
+		known := m.Header.Get("Status") == noResponders
+		if !known {
+			part, err := Parse(m.Data)
+			known = err == nil && beats.Add(part, time.Now())
+		}
+		if known {
+			missing = slices.DeleteFunc(missing, func(n string) bool { return to+"."+n == m.Subject })
 		}
 	}
 	return beats.All(), nil

@@ -2,6 +2,8 @@ package jetlog
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -45,4 +47,29 @@ func Describe(ctx context.Context, js jetstream.JetStream, c Config) (*Descripti
 		d.Copies = append(d.Copies, Copy{Server: p.Name, Current: p.Current && !p.Offline, Lag: p.Lag})
 	}
 	return d, nil
+}
+
+// Since returns the sequence of the first entry that was appended at a time or later, or that after the last.
+// The times are those of the servers.
+func (l *Log) Since(ctx context.Context, t time.Time) (uint64, error) {
+	b, err := l.Bounds(ctx)
+	if err != nil {
+		return 0, err
+	}
+	low, high := b.First, b.Last+1
+	for low < high {
+		middle := low + (high-low)/2
+		m, err := l.stream.GetMsg(ctx, middle)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound): // trimmed meanwhile
+			low = middle + 1
+		case err != nil:
+			return 0, l.readError(ctx, err)
+		case m.Time.Before(t):
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, nil
 }

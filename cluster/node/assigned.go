@@ -26,6 +26,9 @@ func (n *Node) changed(name string, x *topology.Index) {
 	if n.ctx.Err() != nil {
 		return
 	}
+	if x != nil && x.Dropped {
+		x = nil
+	}
 	if n.indexes[name] = x; x == nil {
 		delete(n.indexes, name)
 	}

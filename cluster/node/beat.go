@@ -22,7 +22,7 @@ const sizesEvery = 10 * time.Second
 
 // tell publishes beats, and answers to those who ask, until the node is closed.
 func (n *Node) tell() error {
-	subscription, err := n.o.Conn.Subscribe(heartbeat.AskSubject, func(m *nats.Msg) {
+	subscription, err := n.o.Conn.Subscribe(heartbeat.AskSubject(n.o.Name), func(m *nats.Msg) {
 		if err := n.publish(m.Reply); err != nil {
 			n.o.Log.Warn("a question about the node cannot be answered", "error", err)
 		}

@@ -19,7 +19,7 @@ func Place(index string, shards, copies int, nodes []string) ([][]string, error)
 	load := map[string]int{}
 	places := make([][]string, shards)
 	for i := range places {
-		hash := func(node string) uint64 { return xxhash.Sum64String(fmt.Sprintf("%s/%d/%s", index, i, node)) }
+		hash := func(node string) uint64 { return weight(index, i, node) }
 		order := slices.SortedFunc(slices.Values(nodes), func(a, b string) int {
 			return cmp.Or(cmp.Compare(load[a], load[b]), cmp.Compare(hash(b), hash(a)), cmp.Compare(a, b))
 		})

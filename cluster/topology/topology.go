@@ -40,10 +40,23 @@ type Index struct {
 	// made from a backup.
 	Source string `json:"source,omitempty"`
 
+	// Dropped is set while an index is being removed: nobody uses it any more.
+	Dropped bool `json:"dropped,omitempty"`
+
+	Keep Keep `json:"keep,omitzero"`
+
 	// Ready is set when the logs of all shards are there. Nobody uses an index before.
 	Ready bool `json:"ready"`
 
 	Schema *riffle.Schema `json:"schema,omitempty"` // of its indexes at the beginning of the logs
+}
+
+// Keep says which entries stay in the logs of an index although all replicas have them: those that one of the
+// limits covers. With the zero value they are the last quarter of the bytes that a log may have.
+type Keep struct {
+	Messages uint64        `json:"messages,omitempty"` // the last ones
+	Bytes    int64         `json:"bytes,omitempty"`    // the last ones, about
+	Age      time.Duration `json:"age,omitempty"`      // those that are younger
 }
 
 // MaxShards is the most shards of an index.
@@ -58,6 +71,8 @@ func (x *Index) Check() error {
 		return fmt.Errorf("topology: %q is no name of an index: 1 to 64 letters, digits, _ and - are allowed", x.Name)
 	case len(x.Nodes) == 0 || len(x.Nodes) > MaxShards:
 		return fmt.Errorf("topology: index %s has %d shards; 1 to %d are allowed", x.Name, len(x.Nodes), MaxShards)
+	case x.Keep.Bytes < 0 || x.Keep.Age < 0:
+		return fmt.Errorf("topology: index %s keeps %d bytes of %v", x.Name, x.Keep.Bytes, x.Keep.Age)
 	case x.LogCopies != 1 && x.LogCopies != 3 && x.LogCopies != 5:
 		return fmt.Errorf("topology: the logs of index %s have %d copies; 1, 3 or 5 are allowed", x.Name, x.LogCopies)
 	}
