@@ -26,6 +26,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -54,6 +55,10 @@ type Options struct {
 	// first to need it: 1, 3 or 5, at most the number of servers; 0 is 1. Without a copy of the map no
 	// index can be opened, created or dropped.
 	MapCopies int
+
+	// CopyTLS is the configuration with which Backup and Reindex fetch copies of replicas, and Restore serves
+	// some; see package copies. Without one they work with nodes of this machine only.
+	CopyTLS *tls.Config
 }
 
 // A Client uses the indexes of a cluster. Its methods are safe for concurrent use.

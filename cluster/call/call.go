@@ -39,6 +39,8 @@ type Request struct {
 	Epoch uint64 `json:"epoch,omitempty"`
 	Shard int    `json:"shard,omitempty"`
 	Lane  string `json:"lane,omitempty"` // of a barrier
+
+	AtLeast uint64 `json:"at_least,omitempty"` // of a copy: the entry that it must have
 }
 
 // A Reply is the answer of a node.

@@ -32,8 +32,9 @@ import (
 type Config struct {
 	Index    string // name of the index: letters, digits, _ and -
 	Shard    int
-	Replicas int   // copies of the stream: 1, 3 or 5; 0 is 1
-	MaxBytes int64 // when the stream has so many bytes it refuses messages, and servers reserve them; 0 is 1 GiB
+	First    uint64 // sequence of the first entry of a new log, which continues another one; 0 is 1
+	Replicas int    // copies of the stream: 1, 3 or 5; 0 is 1
+	MaxBytes int64  // when the stream has so many bytes it refuses messages, and servers reserve them; 0 is 1 GiB
 
 	// Duplicates is how long JetStream recognises the id of a message that is sent again; 0 is ten
 	// minutes. Lanes protect later ones.
@@ -98,6 +99,7 @@ func Create(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error)
 		MaxMsgSize: 1 << 20,
 		Duplicates: orDefault(c.Duplicates, defaultDuplicates),
 		DenyDelete: true,
+		FirstSeq:   c.First,
 		Metadata:   map[string]string{identityKey: rand.Text()},
 	})
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was faster

@@ -24,7 +24,17 @@ func (n *Node) answer(ctx context.Context, r *call.Request) (*call.Reply, error)
 	}
 	switch r.Verb {
 	case call.Copy:
+		short, cancel := context.WithTimeout(ctx, barrierWait)
+		defer cancel()
+		if err := running.Wait(short, r.AtLeast); err != nil {
+			return nil, err
+		}
 		return n.giveCopy(s, running)
+	case call.Hold:
+		running.Hold(r.Lane, holdFor)
+		return &call.Reply{}, nil
+	case call.Check:
+		return n.check(ctx, running, r.Lane)
 	}
 	return nil, fmt.Errorf("%q is nothing that the node can do", r.Verb)
 }

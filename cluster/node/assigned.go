@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,43 +22,56 @@ const (
 
 // changed opens and closes the replicas of an index as the map says. x is nil if the index is gone.
 func (n *Node) changed(name string, x *topology.Index) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	if n.ctx.Err() != nil {
 		return
 	}
 	if x != nil && x.Dropped {
 		x = nil
 	}
-	if n.indexes[name] = x; x == nil {
-		delete(n.indexes, name)
+	for _, s := range n.assign(name, x) { // nobody sees them any more
+		s.stop()
 	}
-	for p, s := range n.shards {
-		switch {
-		case p.index != name:
-		case x == nil || x.Epoch != p.epoch:
-			s.stop()
-			delete(n.shards, p)
-		case slices.Contains(x.Members(p.shard), n.o.Name):
-			s.index.Store(x)
-			s.stay()
-		default:
-			s.index.Store(x)
-			s.leave()
-		}
-	}
-	if err := n.sweep(name); err != nil {
+	if err := n.sweep(name, x); err != nil {
 		n.o.Log.Error("replicas cannot be removed", "index", name, "error", err)
 	}
 	if x == nil || !x.Ready {
 		return
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for i := range x.Nodes {
 		p := place{name, x.Epoch, i}
 		if n.shards[p] == nil && slices.Contains(x.Members(i), n.o.Name) {
 			n.shards[p] = n.start(p, x)
 		}
 	}
+}
+
+// assign tells the replicas of an index what has become of it, and returns those that must stop at once.
+func (n *Node) assign(name string, x *topology.Index) (stop []*shard) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.indexes[name] = x; x == nil {
+		delete(n.indexes, name)
+	}
+	for p, s := range n.shards {
+		if p.index != name {
+			continue
+		}
+		if x == nil || x.Epoch != p.epoch {
+			stop = append(stop, s)
+			delete(n.shards, p)
+			continue
+		}
+		if s.index.Store(x); slices.Contains(x.Members(p.shard), n.o.Name) {
+			s.stay()
+		} else {
+			s.leave()
+		}
+	}
+	return stop
 }
 
 func (n *Node) start(p place, x *topology.Index) *shard {
@@ -72,9 +86,8 @@ func (n *Node) dir(p place) string {
 	return filepath.Join(n.o.Dir, p.index, strconv.FormatUint(p.epoch, 10), strconv.Itoa(p.shard))
 }
 
-// sweep removes the files of replicas of an index that the node is not to have. The caller holds mu.
-func (n *Node) sweep(name string) error {
-	x := n.indexes[name]
+// sweep removes the files of replicas of an index that the node is not to have. The caller holds changing.
+func (n *Node) sweep(name string, x *topology.Index) error {
 	of := filepath.Join(n.o.Dir, name)
 	epochs, err := os.ReadDir(of)
 	if os.IsNotExist(err) {
@@ -120,22 +133,31 @@ func (n *Node) keeps(name string, x *topology.Index, epoch uint64, file string) 
 	if err != nil {
 		return true // not ours
 	}
-	if n.shards[place{name, epoch, shard}] != nil { // it uses both
+	n.mu.Lock()
+	uses := n.shards[place{name, epoch, shard}] != nil // both
+	n.mu.Unlock()
+	if uses {
 		return true
 	}
 	return file == strconv.Itoa(shard) && x != nil && x.Epoch == epoch && shard < len(x.Nodes) && slices.Contains(x.Members(shard), n.o.Name)
 }
 
-// gone removes a replica that has left.
+// gone removes a replica that has left. Until its files are gone, too, the node tells that it has it.
 func (n *Node) gone(s *shard) {
+	n.changing.Lock()
+	defer n.changing.Unlock()
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.shards[s.place] != s || !s.mayGo() {
+	goes := n.shards[s.place] == s && s.mayGo()
+	n.mu.Unlock()
+	if !goes {
 		return
 	}
 	s.stop()
-	delete(n.shards, s.place)
-	if err := n.sweep(s.place.index); err != nil {
+	dir := n.dir(s.place)
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+copySuffix)); err != nil {
 		n.o.Log.Error("a replica cannot be removed", "index", s.place.index, "shard", s.place.shard, "error", err)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.shards, s.place)
 }

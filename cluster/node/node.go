@@ -116,6 +116,9 @@ type Node struct {
 	view     *heartbeat.View
 	deaf     func() error  // ends the answers to requests
 	fetching chan struct{} // has a place for each copy that may be fetched at a time
+	checking chan struct{} // has a place for the check that runs
+
+	changing sync.Mutex // held while replicas are opened, closed and removed
 
 	mu      sync.Mutex
 	indexes map[string]*topology.Index // as the map told last
@@ -167,7 +170,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches),
+		o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches), checking: make(chan struct{}, 1),
 		indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())

@@ -19,23 +19,33 @@ import (
 	"github.com/riffle-search/riffle/cluster/replica"
 )
 
-// begin lets a new replica copy another one if reading the log would take much longer. That it cannot is no
-// failure: there is the log.
+// begin lets a new replica copy another one if the log has lost its beginning, or if reading it would take much
+// longer. That it cannot is no failure yet: it may be able to read the log.
 func (s *shard) begin(log *slog.Logger) {
 	if _, err := os.Stat(s.n.dir(s.place)); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	s.ask()
-	for _, from := range s.sources() {
-		if from.sequence < s.n.o.CopyBehind {
-			continue
-		}
-		if err := s.replace(false); err != nil {
-			log.Info("a new replica reads the log, because it cannot copy another one", "error", err)
-			s.stopped(err)
-		}
+	if !s.shouldCopy() {
 		return
 	}
+	if err := s.replace(false); err != nil {
+		log.Info("a new replica cannot copy another one yet", "error", err)
+		s.stopped(err)
+	}
+}
+
+// shouldCopy reports whether a new replica should copy another one.
+func (s *shard) shouldCopy() bool {
+	l, err := s.n.log(s.place)
+	if err != nil {
+		return false
+	}
+	b, err := l.Bounds(s.ctx)
+	if err != nil {
+		return false
+	}
+	return b.First > 1 || slices.ContainsFunc(s.sources(), func(from source) bool { return from.sequence >= s.n.o.CopyBehind })
 }
 
 // askWait is how long others may take to tell how their replicas are, before one that is new begins.
