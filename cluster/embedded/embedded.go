@@ -36,6 +36,14 @@ type Server struct {
 	s *server.Server
 }
 
+// A server that is paused, or that no packets reach, closes no connection. Others take it for gone after
+// about routePings * (routePingsOut + 1), rather than after the minutes that NATS takes by default, and
+// connect anew once it is there again.
+const (
+	routePings    = time.Second
+	routePingsOut = 2
+)
+
 // ready is how long a server may take to start.
 const ready = 30 * time.Second
 
@@ -63,6 +71,7 @@ func Start(o Options) (*Server, error) {
 			return nil, errors.New("embedded: Options.Listen goes with the name of a Cluster")
 		}
 		so.Cluster.Name = o.Cluster
+		so.Cluster.PingInterval, so.Cluster.MaxPingsOut = routePings, routePingsOut
 		if so.Cluster.Host, so.Cluster.Port, err = split(o.Listen); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/riffle-search/riffle/cluster/internal/ask"
 	"github.com/riffle-search/riffle/cluster/oplog"
 )
 
@@ -125,7 +126,7 @@ func Open(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	stream, err := js.Stream(ctx, c.Stream())
+	stream, err := ask.Until(ctx, func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, c.Stream()) })
 	if err != nil {
 		return nil, fmt.Errorf("jetlog: opening stream %s: %w", c.Stream(), err)
 	}
@@ -142,7 +143,7 @@ func Delete(ctx context.Context, js jetstream.JetStream, c Config) error {
 
 // Bounds implements oplog.Log. The answer comes from the leader of the stream.
 func (l *Log) Bounds(ctx context.Context) (oplog.Bounds, error) {
-	info, err := l.stream.Info(ctx)
+	info, err := ask.Until(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) { return l.stream.Info(ctx) })
 	if err != nil {
 		return oplog.Bounds{}, fmt.Errorf("jetlog: %s: %w", l.config.Stream(), err)
 	}
@@ -153,13 +154,33 @@ func boundsOf(info *jetstream.StreamInfo) oplog.Bounds {
 	b := oplog.Bounds{
 		// The metadata alone would not do: a stream can be restored or created again with the same.
 		Identity: fmt.Sprintf("%s@%d", info.Config.Metadata[identityKey], info.Created.UnixNano()),
-		First:    info.State.FirstSeq, Last: info.State.LastSeq,
+		First:    info.State.FirstSeq, Last: info.State.LastSeq, Sure: followed(info.Cluster),
 	}
 	if info.State.Msgs == 0 {
 		b.First = b.Last + 1
 	}
 	return b
 }
+
+// followed reports whether a majority of the servers of a stream follow the leader that has answered, and
+// have what it has. One that has lost them, or that has just been elected and lost them then, may answer
+// with an end of the stream before entries that it has acknowledged.
+func followed(c *jetstream.ClusterInfo) bool {
+	if c == nil {
+		return true // the stream has one copy, on a server that is alone
+	}
+	follow := 1
+	for _, r := range c.Replicas {
+		if r.Current && !r.Offline && r.Active < heard {
+			follow++
+		}
+	}
+	return 2*follow > len(c.Replicas)+1
+}
+
+// heard is how long ago a leader has heard of a server that follows it, at most. Servers tell each other
+// once a second.
+const heard = 1500 * time.Millisecond
 
 // Trim implements oplog.Log.
 func (l *Log) Trim(ctx context.Context, before uint64) error {

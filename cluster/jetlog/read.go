@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/riffle-search/riffle/cluster/internal/ask"
 	"github.com/riffle-search/riffle/cluster/oplog"
 )
 
@@ -19,17 +20,31 @@ const (
 	// several seconds, some starts stall for ten.
 	heartbeat = 500 * time.Millisecond
 
-	// resets is how often in a row a reader looks for the leader of the stream before it gives up. The
-	// pauses grow from one second to ten.
-	resets = 6
-
 	// ahead is how many bytes of entries are sent before they are asked for.
 	ahead = 4 << 20
+
+	// begins is how long a server may take to begin to send entries before another one is looked for.
+	begins = 2 * time.Second
+
+	// looks is how long a reader looks for a server that sends entries before it gives up.
+	looks = time.Minute
+
+	// The pauses between two attempts grow from one to the other.
+	firstPause = 50 * time.Millisecond
+	lastPause  = time.Second
+
+	// well is how long a server has sent entries, or heartbeats, if it was found.
+	well = 3 * begins
+
+	// idle is after what time a server forgets a reader that it does not hear of.
+	idle = 30 * time.Second
 )
 
-// Read implements oplog.Log. It reads by an ordered consumer, which finds the next leader of the
-// stream by itself, and checks the sequence of every entry: an ordered consumer begins in silence
-// behind the end of a stream, and after a beginning that was trimmed.
+// Read implements oplog.Log. It reads by consumers that servers keep in memory, one after the other: when
+// one is lost with its server, or falls silent, the next one begins behind the last entry. Package jetstream
+// has such a thing, its ordered consumer, which waits ten seconds for an answer that does not come while a
+// stream has no leader, and up to ten more before it asks again. Every entry's sequence is checked: a consumer begins in
+// silence behind the end of a stream, and after a beginning that was trimmed.
 func (l *Log) Read(ctx context.Context, from uint64) iter.Seq2[oplog.Entry, error] {
 	return func(yield func(oplog.Entry, error) bool) {
 		if err := l.read(ctx, from, func(e oplog.Entry) bool { return yield(e, nil) }); err != nil {
@@ -41,40 +56,90 @@ func (l *Log) Read(ctx context.Context, from uint64) iter.Seq2[oplog.Entry, erro
 func (l *Log) read(ctx context.Context, next uint64, yield func(oplog.Entry) bool) error {
 	b, err := l.Bounds(ctx)
 	if err != nil {
-		return err
+		return l.readError(ctx, err)
 	}
 	if next < b.First || next > b.Last+1 {
 		return &oplog.GapError{Want: next, First: b.First, Last: b.Last}
 	}
-	consumer, err := l.js.OrderedConsumer(ctx, l.config.Stream(), jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: next, MaxResetAttempts: resets,
+	var lost time.Time // when there was a server last, unless there is one
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		began, from := time.Now(), next
+		err := l.follow(ctx, &next, yield)
+		_, gap := errors.AsType[*oplog.GapError](err)
+		if err == nil || gap {
+			return err
+		}
+		if next > from || time.Since(began) > well {
+			lost, pause = time.Time{}, firstPause
+		}
+		if lost.IsZero() {
+			lost = began
+		}
+		if ctx.Err() != nil || time.Since(lost) > looks || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return l.readError(ctx, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// follow yields entries from *next on, until yield wants no more, or there is an error: a *oplog.GapError if
+// the log does not have the next one.
+func (l *Log) follow(ctx context.Context, next *uint64, yield func(oplog.Entry) bool) error {
+	short, cancel := context.WithTimeout(ctx, begins)
+	defer cancel()
+	consumer, err := l.js.CreateConsumer(short, l.config.Stream(), jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *next, AckPolicy: jetstream.AckNonePolicy,
+		MemoryStorage: true, Replicas: 1, InactiveThreshold: idle,
 	})
 	if err != nil {
-		return l.readError(ctx, err)
+		return err
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxBytes(ahead), jetstream.PullHeartbeat(heartbeat))
+	defer l.forget(consumer.CachedInfo().Name)
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(ahead), jetstream.PullHeartbeat(heartbeat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
-		return l.readError(ctx, err)
+		return err
 	}
 	defer messages.Stop()
-	// While it looks for the next leader, Next does not look at its context.
-	defer context.AfterFunc(ctx, messages.Stop)()
-	for ; ; next++ {
+	for {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
-			return l.readError(ctx, err)
+			return err
 		}
 		meta, err := m.Metadata()
 		if err != nil {
-			return l.readError(ctx, err)
+			return err
 		}
-		if got := meta.Sequence.Stream; got != next {
-			return &oplog.GapError{Want: next, First: got, Last: got}
+		if got := meta.Sequence.Stream; got != *next {
+			return l.gap(ctx, *next, got)
 		}
-		if !yield(entryOf(next, m.Subject(), m.Headers(), m.Data())) {
+		if !yield(entryOf(*next, m.Subject(), m.Headers(), m.Data())) {
 			return nil
 		}
+		*next++
 	}
+}
+
+// gap returns the error of a reader that got another entry than the next one: a *oplog.GapError if the log
+// does not have that.
+func (l *Log) gap(ctx context.Context, want, got uint64) error {
+	b, err := l.Bounds(ctx)
+	if err == nil && want < b.First {
+		return &oplog.GapError{Want: want, First: b.First, Last: b.Last}
+	}
+	return errors.Join(fmt.Errorf("entry %d came where %d was due", got, want), err)
+}
+
+// forget lets the server of a consumer forget it, if it can be reached.
+func (l *Log) forget(consumer string) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), begins)
+		defer cancel()
+		_ = l.js.DeleteConsumer(ctx, l.config.Stream(), consumer) // otherwise it ends by itself
+	}()
 }
 
 func entryOf(sequence uint64, subject string, h nats.Header, data []byte) oplog.Entry {
@@ -85,7 +150,7 @@ func entryOf(sequence uint64, subject string, h nats.Header, data []byte) oplog.
 
 // Get implements oplog.Log. The answer comes from the leader of the stream.
 func (l *Log) Get(ctx context.Context, sequence uint64) (oplog.Entry, error) {
-	m, err := l.stream.GetMsg(ctx, sequence)
+	m, err := ask.Until(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return l.stream.GetMsg(ctx, sequence) })
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		b, err := l.Bounds(ctx)
 		if err != nil {

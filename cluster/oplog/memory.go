@@ -115,7 +115,7 @@ func (l *Memory) Get(_ context.Context, sequence uint64) (Entry, error) {
 func (l *Memory) Bounds(context.Context) (Bounds, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Bounds{Identity: l.identity, First: l.first, Last: l.first + uint64(len(l.kept)) - 1}, nil
+	return Bounds{Identity: l.identity, First: l.first, Last: l.first + uint64(len(l.kept)) - 1, Sure: true}, nil
 }
 
 // Trim implements Log.

@@ -98,6 +98,10 @@ type Bounds struct {
 	// First and Last are the sequences of the first and the last entry. In an empty log First is
 	// Last + 1; Last counts entries that were trimmed, too.
 	First, Last uint64
+
+	// Sure says that a quorum of the log's servers stand behind the answer. Otherwise the log may have
+	// later entries, which were acknowledged.
+	Sure bool
 }
 
 var (

@@ -19,6 +19,9 @@ func (r *Replica) compare(ctx context.Context, deep bool) error {
 	}
 	r.logLast.Store(b.Last)
 	diverged := func(format string, args ...any) error {
+		if !b.Sure {
+			return fmt.Errorf("%w: entry %d of the replica: %s", errUnsure, p.Sequence, fmt.Sprintf(format, args...))
+		}
 		return &DivergedError{Position: p, Why: fmt.Sprintf(format, args...)}
 	}
 	switch {
@@ -46,6 +49,9 @@ func (r *Replica) compare(ctx context.Context, deep bool) error {
 	}
 	return nil
 }
+
+// errUnsure says that the log seems to differ, by a server that has no quorum behind it.
+var errUnsure = errors.New("replica: whether the log has changed is not sure")
 
 // sure is how many comparisons in a row must find a difference. A server that was the leader of a
 // stream, and does not know yet that another one is, may answer with an old end of the log.

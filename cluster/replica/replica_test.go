@@ -380,6 +380,40 @@ func TestOldLeader(t *testing.T) {
 	}
 }
 
+// TestUnsure: a server of the log that no quorum follows ends before what a replica has read. The replica
+// goes on, and one that opens waits, without saying that the log has diverged.
+func TestUnsure(t *testing.T) {
+	s := newShard(t)
+	for i := range 10 {
+		s.put(fmt.Sprint("d", i), map[string]any{"n": i})
+	}
+	var asked atomic.Int32
+	l := &changedLog{Log: s.log, bounds: func(b oplog.Bounds) oplog.Bounds {
+		asked.Add(1)
+		b.Last -= 2
+		b.Sure = false
+		return b
+	}}
+	dir := t.TempDir()
+	x := run(t, l, dir)
+	x.wait(t, 10)
+	l.active.Store(true)
+	for asked.Load() < 10 {
+		select {
+		case <-x.stopped:
+			t.Fatalf("it stopped: %v", x.why)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	x.close(t)
+	_, err := replica.Open(t.Context(), l, options(dir))
+	if _, diverged := errors.AsType[*replica.DivergedError](err); diverged || err == nil || !strings.Contains(err.Error(), "not sure") {
+		t.Errorf("%v", err)
+	}
+	l.active.Store(false)
+	run(t, l, dir).close(t)
+}
+
 // TestDamagedEntry: a replica does not apply what is not what was written.
 func TestDamagedEntry(t *testing.T) {
 	s := newShard(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/internal/ask"
 )
 
 // An Index is an index of the cluster.
@@ -157,10 +158,13 @@ const Bucket = "RIFFLE_MAP"
 
 // Open opens the bucket, or creates it with a number of copies.
 func Open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error) {
-	kv, err := js.KeyValue(ctx, Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = create(ctx, js, copies)
-	}
+	kv, err := ask.Until(ctx, func(ctx context.Context) (jetstream.KeyValue, error) {
+		kv, err := js.KeyValue(ctx, Bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			kv, err = create(ctx, js, copies)
+		}
+		return kv, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("topology: bucket %s: %w", Bucket, err)
 	}
