@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/riffle-search/riffle"
 )
@@ -59,26 +60,42 @@ func (s *search) aggregations(ctx context.Context, results []*riffle.Result) (ma
 			return nil, err
 		}
 	}
-	whole := results[0].PartialAggregations
+	parts := make([]*riffle.PartialAggregations, len(results))
 	for i, r := range results {
-		part := r.PartialAggregations
-		if part == nil {
+		if parts[i] = r.PartialAggregations; parts[i] == nil {
 			return nil, fmt.Errorf("shard %d: a result without its aggregations", i)
 		}
-		part.SetEngine(strconv.Itoa(i))
-		if i == 0 {
-			whole.MaxBytes = s.given.AggregationBytes
-			continue
-		}
-		if err := whole.Merge(part); err != nil {
-			return nil, err
-		}
+		parts[i].SetEngine(strconv.Itoa(i))
+		parts[i].MaxBytes = s.given.AggregationBytes
 	}
-	found, err := whole.Finish()
+	if err := mergeAll(parts); err != nil {
+		return nil, err
+	}
+	found, err := parts[0].Finish()
 	if err != nil {
 		return nil, err
 	}
 	return found, s.loadTopHits(ctx, found)
+}
+
+// mergeAll merges the aggregations of shards into those of the first: halves at the same time, which takes
+// fewer steps than one after the other.
+func mergeAll(parts []*riffle.PartialAggregations) error {
+	if len(parts) == 1 {
+		return nil
+	}
+	first, second := parts[:len(parts)/2], parts[len(parts)/2:]
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() { err = mergeAll(first) })
+	if err := mergeAll(second); err != nil {
+		wg.Wait()
+		return err
+	}
+	if wg.Wait(); err != nil {
+		return err
+	}
+	return first[0].Merge(second[0])
 }
 
 // searchApart asks the shards for the aggregations alone.

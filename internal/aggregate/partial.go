@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/riffle-search/riffle/columns"
@@ -34,7 +35,7 @@ type part struct {
 
 	values values   // of all owners; of histograms and Geohashes, steps as integers
 	ends   []int    // numbers of the first bucket behind those of each owner
-	keys   []uint32 // of each bucket, a place in values
+	keys   []uint32 // of each bucket, a place in values; nil for one owner, who has a bucket of each
 	counts []uint64 // of each bucket, documents; of Percentiles, values; nil for Cardinality
 
 	class    class         // of Stats and Percentiles: of the values; classes if the field has none
@@ -51,6 +52,22 @@ func (p *part) of(owner int) (from, end int) {
 		from = p.ends[owner-1]
 	}
 	return from, p.ends[owner]
+}
+
+// key returns the place in values of a bucket by key.
+func (p *part) key(bucket int) int {
+	if len(p.ends) == 1 {
+		return bucket
+	}
+	return int(p.keys[bucket])
+}
+
+// total returns the number of buckets by key of all owners.
+func (p *part) total() int {
+	if len(p.ends) == 0 {
+		return 0
+	}
+	return p.ends[len(p.ends)-1]
 }
 
 // keyed reports whether an aggregation has buckets by key, or values that are counted by key.
@@ -102,7 +119,7 @@ func countsMissing(k Kind) bool {
 // buckets returns the number of buckets of all owners.
 func (p *part) buckets(k Kind, owners int) int {
 	if keyed(k) {
-		return len(p.keys)
+		return p.total()
 	}
 	return owners * sets(k)
 }
@@ -224,45 +241,61 @@ func (p *part) addSubs(b *base, buckets []uint32, x *extraction) error {
 
 // addKeys adds buckets by key, found for each owner. It sorts them and returns the numbers that they had.
 func (p *part) addKeys(f *field, found [][]foundBucket) (numbers []uint32, err error) {
+	if len(found) == 1 {
+		found[0] = f.sortByValue(found[0])
+		p.values, err = f.valuesOf(len(found[0]), func(i int) uint64 { return found[0][i].key })
+	} else {
+		err = p.addPlaces(f, found)
+	}
+	total := 0
+	for _, buckets := range found {
+		total += len(buckets)
+		p.ends = append(p.ends, total)
+	}
+	p.counts, numbers = make([]uint64, 0, total), make([]uint32, 0, total)
+	for _, buckets := range found {
+		for i := range buckets {
+			p.counts, numbers = append(p.counts, buckets[i].count), append(numbers, buckets[i].number)
+		}
+	}
+	return numbers, err
+}
+
+// addPlaces adds the keys of buckets of several owners, and sorts the buckets of each by these.
+func (p *part) addPlaces(f *field, found [][]foundBucket) (err error) {
 	var keys []uint64
 	for _, buckets := range found {
 		for i := range buckets {
 			keys = append(keys, buckets[i].key)
 		}
 	}
+	p.keys = make([]uint32, 0, len(keys))
 	keys = f.ascending(keys)
-	if p.values, err = f.valuesOf(keys); err != nil {
-		return nil, err
+	if p.values, err = f.valuesOf(len(keys), func(i int) uint64 { return keys[i] }); err != nil {
+		return err
 	}
-	p.place(found, f.placesOf(keys))
-	for _, buckets := range found {
-		for i := range buckets {
-			numbers = append(numbers, buckets[i].number)
-		}
-	}
-	return numbers, nil
-}
-
-// place sorts buckets by the places of their keys, and adds these and the counts.
-func (p *part) place(found [][]foundBucket, place func(key uint64) uint32) {
+	place := f.placesOf(keys)
 	for _, buckets := range found {
 		for i := range buckets {
 			buckets[i].key = uint64(place(buckets[i].key))
 		}
-		slices.SortFunc(buckets, func(a, b foundBucket) int { return int(a.key) - int(b.key) })
+		slices.SortFunc(buckets, func(a, b foundBucket) int { return cmp.Compare(a.key, b.key) })
 		for i := range buckets {
-			p.keys, p.counts = append(p.keys, uint32(buckets[i].key)), append(p.counts, buckets[i].count)
+			p.keys = append(p.keys, uint32(buckets[i].key))
 		}
-		p.ends = append(p.ends, len(p.keys))
 	}
+	return nil
 }
 
 func (n *keyNode) partial(owners []uint32, x *extraction) (*part, error) {
 	p := &part{missing: chosen(n.missing, owners)}
-	g := n.group()
 	found := make([][]foundBucket, len(owners))
 	for i, owner := range owners {
-		found[i] = slices.Clone(g.of(owner))
+		if n.depth > 0 {
+			found[i] = slices.Clone(n.group().of(owner))
+			continue
+		}
+		found[i] = n.all()
 	}
 	numbers, err := n.addTo(p, found)
 	if err != nil {
@@ -272,6 +305,15 @@ func (n *keyNode) partial(owners []uint32, x *extraction) (*part, error) {
 		p.counts = nil
 	}
 	return p, p.addSubs(&n.base, numbers, x)
+}
+
+// all returns the buckets of a root.
+func (n *keyNode) all() []foundBucket {
+	total := 0
+	n.index.each(func(uint32, uint64, uint32) { total++ })
+	found := make([]foundBucket, 0, total)
+	n.index.each(func(_ uint32, key uint64, value uint32) { found = append(found, n.bucketAt(key, value)) })
+	return found
 }
 
 // addTo adds buckets to a part: by their values, or their steps.
@@ -284,8 +326,7 @@ func (n *keyNode) addTo(p *part, found [][]foundBucket) ([]uint32, error) {
 			buckets[i].key = columns.IntKey(n.steps.stepOf(buckets[i].key))
 		}
 	}
-	numbers, err := p.addKeys(&field{kind: columns.Int}, found)
-	return numbers, err
+	return p.addKeys(&field{kind: columns.Int}, found)
 }
 
 func (n *distinctNode) partial(_ []uint32, _ *extraction) (*part, error) {
@@ -294,11 +335,7 @@ func (n *distinctNode) partial(_ []uint32, _ *extraction) (*part, error) {
 	n.each(func(cell uint64) { keys = append(keys, cell*n.divisor) })
 	keys = n.field.ascending(keys)
 	var err error
-	p.values, err = n.field.valuesOf(keys)
-	p.keys = make([]uint32, len(keys))
-	for i := range p.keys {
-		p.keys[i] = uint32(i)
-	}
+	p.values, err = n.field.valuesOf(len(keys), func(i int) uint64 { return keys[i] })
 	p.ends = []int{len(keys)}
 	return p, err
 }
@@ -367,6 +404,13 @@ func (n *percentilesNode) partial(owners []uint32, _ *extraction) (*part, error)
 // distinct returns the different values of an owner as keys of the run, with their numbers.
 func (n *percentilesNode) distinct(owner uint32) (found []foundBucket) {
 	if n.counts != nil {
+		total := 0
+		for _, values := range n.counts {
+			if values > 0 {
+				total++
+			}
+		}
+		found = make([]foundBucket, 0, total)
 		for key, values := range n.counts {
 			if values > 0 {
 				found = append(found, foundBucket{key: uint64(key), count: uint64(values)})

@@ -318,7 +318,7 @@ func FuzzPartial(f *testing.F) {
 func TestPartialBytes(t *testing.T) {
 	spec := &Spec{Place: "x", Name: "tags", Field: "tag", Of: Terms{Size: 10, MinCount: 1}, Sub: []*Spec{{Place: "x.n", Name: "n", Field: "n", Of: Stats{}}}}
 	p := &Partial{roots: []*Spec{spec}, parts: []*part{{
-		missing: []uint64{5}, values: values{kind: columns.Terms, terms: []string{"cart", "cat"}}, ends: []int{2}, keys: []uint32{0, 1}, counts: []uint64{7, 300},
+		missing: []uint64{5}, values: values{kind: columns.Terms, terms: terms{[]byte("cartcat"), []int{4, 7}}}, ends: []int{2}, counts: []uint64{7, 300},
 		subs: []*part{{measures: make([]measurement, 2)}},
 	}}}
 	m := &p.parts[0].subs[0].measures[1]

@@ -40,7 +40,8 @@ import (
 // and then the parts of its subordinate aggregations. Values are their number, and if there are any their
 // kind (1 byte) and, of kind terms, for each the number of bytes in common with the one before and the rest
 // (a text); of others, for each the distance from the key before. A value is its kind (1 byte) and its term
-// (a text) or key. A text is its length and its bytes. A total is
+// (a text), signed integer (of kinds int and time) or key (8 bytes of kinds float and place). A text is its
+// length and its bytes. A total is
 //
 //	the sum of integers (16 bytes, two's complement), that of their squares (24 bytes): trailing zeros left
 //	out, a byte before says how many bytes remain
@@ -149,8 +150,9 @@ func (v *values) append(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, byte(v.kind))
-	before := ""
-	for _, term := range v.terms {
+	var before []byte
+	for i := range v.terms.ends {
+		term := v.terms.at(i)
 		n := 0
 		for n < min(len(before), len(term)) && before[n] == term[n] {
 			n++
@@ -166,14 +168,19 @@ func (v *values) append(dst []byte) []byte {
 	return dst
 }
 
-func appendText(dst []byte, text string) []byte {
+func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 func appendValue(dst []byte, v columns.Value) []byte {
 	dst = append(dst, byte(v.Kind))
-	if v.Kind == columns.Terms {
+	switch v.Kind {
+	case columns.Terms:
 		return appendText(dst, v.Term)
+	case columns.Int, columns.Time:
+		return binary.AppendVarint(dst, columns.KeyInt(v.Key))
+	case columns.Float, columns.Place:
+		return binary.LittleEndian.AppendUint64(dst, v.Key)
 	}
 	return binary.AppendUvarint(dst, v.Key)
 }
@@ -256,7 +263,7 @@ func appendInteger(dst []byte, x *big.Int) []byte {
 	if x.Sign() < 0 {
 		sign = 1
 	}
-	return appendText(append(dst, sign), string(x.Bytes()))
+	return appendText(append(dst, sign), x.Bytes())
 }
 
 // append appends the number in one form, whatever its digits are.

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/cpuexec"
@@ -120,6 +121,10 @@ func (p *part) mergeKeys(s *Spec, a, b *part, owners []pair) []pair {
 	}
 	values, ofA, ofB := mergeValues(&a.values, &b.values)
 	p.values = values
+	counted := len(a.counts)+len(b.counts) > 0 // not of Cardinality
+	if len(owners) == 1 {
+		return p.mergeOnly(counted, len(s.Sub) > 0, a, b, ofA, ofB)
+	}
 	most := max(len(a.keys), len(b.keys))
 	buckets := make([]pair, 0, most)
 	p.keys, p.ends = make([]uint32, 0, most), make([]int, 0, len(owners))
@@ -137,25 +142,51 @@ func (p *part) mergeKeys(s *Spec, a, b *part, owners []pair) []pair {
 			case i == endA:
 				c = 1
 			case j < endB:
-				c = cmp.Compare(ofA[a.keys[i]], ofB[b.keys[j]])
+				c = cmp.Compare(ofA[a.key(i)], ofB[b.key(j)])
 			}
 			bucket, key := pair{none, none}, uint32(0)
 			if c <= 0 {
-				bucket.a, key = i, ofA[a.keys[i]]
+				bucket.a, key = i, ofA[a.key(i)]
 				i++
 			}
 			if c >= 0 {
-				bucket.b, key = j, ofB[b.keys[j]]
+				bucket.b, key = j, ofB[b.key(j)]
 				j++
 			}
 			buckets, p.keys = append(buckets, bucket), append(p.keys, key)
 		}
 		p.ends = append(p.ends, len(p.keys))
 	}
-	if _, ok := s.Of.(Cardinality); !ok {
+	if counted {
 		p.counts = make([]uint64, len(buckets))
 		for i, bucket := range buckets {
 			p.counts[i] = numberAt(a.counts, bucket.a) + numberAt(b.counts, bucket.b)
+		}
+	}
+	return buckets
+}
+
+// mergeOnly merges the buckets by key of the only owner: those of a that are at places ofA of the values,
+// and those of b.
+func (p *part) mergeOnly(counted, pairs bool, a, b *part, ofA, ofB []uint32) (buckets []pair) {
+	n := p.values.len()
+	p.ends = []int{n}
+	if counted {
+		p.counts = make([]uint64, n)
+		for i, place := range ofA {
+			p.counts[place] += a.counts[i]
+		}
+		for i, place := range ofB {
+			p.counts[place] += b.counts[i]
+		}
+	}
+	if pairs {
+		buckets = slices.Repeat([]pair{{none, none}}, n)
+		for i, place := range ofA {
+			buckets[place].a = i
+		}
+		for i, place := range ofB {
+			buckets[place].b = i
 		}
 	}
 	return buckets
@@ -236,9 +267,9 @@ func (r *Run) nodeOf(s *Spec, p *part, depth int) node {
 		}
 		return n
 	}
-	n.found = &grouped{starts: append([]int{0}, p.ends...), buckets: make([]foundBucket, len(p.keys))}
-	for i, key := range p.keys {
-		n.found.buckets[i] = foundBucket{key: uint64(key), count: p.counts[i], number: uint32(i)}
+	n.found = &grouped{starts: append([]int{0}, p.ends...), buckets: make([]foundBucket, p.total())}
+	for i := range n.found.buckets {
+		n.found.buckets[i] = foundBucket{key: uint64(p.key(i)), count: p.counts[i], number: uint32(i)}
 	}
 	return n
 }
@@ -262,7 +293,7 @@ func (p *part) valuesAt(owner uint32, percents []float64) (found []columns.Value
 			before += p.counts[at]
 			at++
 		}
-		v, err := p.values.at(int(p.keys[at]))
+		v, err := p.values.at(p.key(at))
 		if err != nil {
 			return nil, err
 		}

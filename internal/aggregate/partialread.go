@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -65,6 +66,11 @@ func (r *partialReader) uvarint() uint64 {
 	return v
 }
 
+func (r *partialReader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1) // as binary.Varint
+}
+
 // number reads an integer that is at most some other.
 func (r *partialReader) number(most uint64) uint64 {
 	n := r.uvarint()
@@ -116,12 +122,12 @@ func (r *partialReader) part(s *Spec, owners int) *part {
 	case Percentiles:
 		p.class = r.class()
 		r.keys(p, s, owners)
-		p.counts = r.counts(len(p.keys))
+		p.counts = r.counts(p.total())
 	case Cardinality:
 		r.keys(p, s, owners)
 	default:
 		r.keys(p, s, owners)
-		p.counts = r.counts(len(p.keys))
+		p.counts = r.counts(p.total())
 	}
 	for _, sub := range s.Sub {
 		if r.err != nil {
@@ -145,12 +151,11 @@ func (r *partialReader) keys(p *part, s *Spec, owners int) {
 	if p.values.len() > 0 && stepped(s.Of) != nil && p.values.kind != columns.Int {
 		r.fail("steps of kind %d", p.values.kind)
 	}
-	if owners == 1 {
-		p.keys = make([]uint32, p.values.len())
-		for i := range p.keys {
-			p.keys[i] = uint32(i)
-		}
-		p.ends = []int{len(p.keys)}
+	switch {
+	case owners == 0 && p.values.len() > 0:
+		r.fail("values of no owner")
+	case owners == 1:
+		p.ends = []int{p.values.len()}
 		return
 	}
 	for i := 0; i < owners && r.err == nil; i++ {
@@ -177,18 +182,7 @@ func (r *partialReader) values() (v values) {
 	}
 	switch v.kind = columns.Kind(r.byte()); {
 	case v.kind == columns.Terms:
-		v.terms = make([]string, 0, n)
-		var term []byte
-		for i := 0; i < n && r.err == nil; i++ {
-			before := string(term)
-			term = append(term[:r.number(uint64(len(term)))], r.take(r.length())...)
-			if _, err := columns.ParseTerm(term); err != nil {
-				r.fail("%v", err)
-			} else if i > 0 && before >= string(term) {
-				r.fail("terms do not ascend")
-			}
-			v.terms = append(v.terms, string(term))
-		}
+		v.terms = r.terms(n)
 	case r.plain(v.kind):
 		v.keys = make([]uint64, n)
 		last := uint64(0)
@@ -205,6 +199,29 @@ func (r *partialReader) values() (v values) {
 	return v
 }
 
+// terms reads n terms, at least one.
+func (r *partialReader) terms(n int) (to terms) {
+	to.ends = make([]int, 0, n)
+	var before []byte
+	for i := 0; i < n && r.err == nil; i++ {
+		from := len(to.data)
+		to.data = append(to.data, before[:r.number(uint64(len(before)))]...)
+		to.data = append(to.data, r.take(r.length())...)
+		term := to.data[from:]
+		if len(term) == 0 || term[0] == 0 { // others are strings
+			if _, err := columns.ParseTerm(term); err != nil {
+				r.fail("%v", err)
+			}
+		}
+		if i > 0 && bytes.Compare(before, term) >= 0 {
+			r.fail("terms do not ascend")
+		}
+		to.ends = append(to.ends, len(to.data))
+		before = term
+	}
+	return to
+}
+
 // plain reports whether values of a kind are keys. Another kind than those, or terms, is an error.
 func (r *partialReader) plain(k columns.Kind) bool {
 	if k < columns.Int || k > columns.Place {
@@ -215,10 +232,20 @@ func (r *partialReader) plain(k columns.Kind) bool {
 
 // value reads a value behind its kind.
 func (r *partialReader) value(k columns.Kind) columns.Value {
-	if r.plain(k) {
-		return columns.Value{Kind: k, Key: r.uvarint()}
+	v := columns.Value{Kind: k}
+	if !r.plain(k) {
+		v.Term = r.text()
+		return v
 	}
-	return columns.Value{Kind: k, Term: r.text()}
+	switch k {
+	case columns.Int, columns.Time:
+		v.Key = columns.IntKey(r.varint())
+	case columns.Float, columns.Place:
+		v.Key = binary.LittleEndian.Uint64(r.take(8))
+	default:
+		v.Key = r.uvarint()
+	}
+	return v
 }
 
 func (r *partialReader) hits(k TopHits) []NamedHit {
