@@ -16,6 +16,9 @@
 //   - Keys of columns differ from segment to segment: a key of kind columns.Terms is an ordinal. A
 //     space says how they become keys of the whole run: see space.go.
 //
+// A run ends with results, or with a [Partial]: all buckets and unrounded sums, as bytes if need be.
+// Those of several indexes merge into that of one index (partial*.go), whose nodes make the results.
+//
 // All answers are exact, and do not depend on segments or goroutines: sums are kept as integers
 // that no number overflows (sum.go), and percentiles are values of documents.
 //
