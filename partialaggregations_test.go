@@ -140,3 +140,28 @@ func TestPartialAggregationsRefused(t *testing.T) {
 		t.Error("has bytes after it was finished")
 	}
 }
+
+// TestPartialAggregationsFill merges histograms with so much between them that the empty buckets take too
+// much memory.
+func TestPartialAggregationsFill(t *testing.T) {
+	as := map[string]Aggregation{"far": HistogramAggregation{Field: "latency", Interval: 1}}
+	var whole *PartialAggregations
+	for _, latency := range []float64{0, 1e9} {
+		ix := newIndex(t, &Options{Schema: logSchema})
+		ix.put("d", map[string]any{"latency": latency})
+		next := ix.search(All{}, &SearchOptions{Aggregations: as, PartialAggregations: true}).PartialAggregations
+		if next.MaxBytes != DefaultAggregationBytes {
+			t.Errorf("MaxBytes is %d", next.MaxBytes)
+		}
+		if whole == nil {
+			whole = next
+			whole.MaxBytes = 1 << 20
+		} else if err := whole.Merge(next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := whole.Finish()
+	if !errors.As(err, new(*QueryError)) || !strings.Contains(err.Error(), `SearchOptions.Aggregations["far"]`) || !strings.Contains(err.Error(), "1048576 bytes") {
+		t.Error(err)
+	}
+}

@@ -314,6 +314,33 @@ func FuzzPartial(f *testing.F) {
 	})
 }
 
+// TestManyDocuments merges counts of more documents than an index can have.
+func TestManyDocuments(t *testing.T) {
+	const many = 3 << 30
+	spec := &Spec{Place: "x", Field: "tag", Of: Terms{Size: 1, MinCount: many + 1}, Sub: []*Spec{{Place: "x.f", Of: Filters{0}}}}
+	build := func(term string) *Partial {
+		v := values{kind: columns.Terms, terms: terms{[]byte("both" + term), []int{4, 5}}}
+		return &Partial{roots: []*Spec{spec}, parts: []*part{{
+			missing: []uint64{many}, values: v, ends: []int{2}, counts: []uint64{many, many}, subs: []*part{{counts: []uint64{many, 1}}},
+		}}}
+	}
+	p := build("x")
+	if err := p.Merge(build("y"), 0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := decoded(t, encoded(t, p), spec).Finish(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r[0]
+	if len(got.Buckets) != 1 || got.Missing != 2*many || got.Distinct != 3 || got.Other != 2*many {
+		t.Fatalf("%+v", got)
+	}
+	if b := got.Buckets[0]; b.Key != "both" || b.Count != 2*many || b.Sub[0].Buckets[0].Count != 2*many {
+		t.Errorf("%+v", b)
+	}
+}
+
 // TestPartialBytes writes a Partial by hand: the example of the format.
 func TestPartialBytes(t *testing.T) {
 	spec := &Spec{Place: "x", Name: "tags", Field: "tag", Of: Terms{Size: 10, MinCount: 1}, Sub: []*Spec{{Place: "x.n", Name: "n", Field: "n", Of: Stats{}}}}
