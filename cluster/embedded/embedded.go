@@ -4,16 +4,20 @@ package embedded
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/riffle-search/riffle/cluster/access"
 )
 
 // Options configure a Server.
@@ -25,7 +29,18 @@ type Options struct {
 	Listen  string   // address for the other servers, such as "10.0.0.1:6222"; empty for a server alone
 	Routes  []string // addresses of all servers, at the first start; later one that is up is enough
 
-	Clients string // address for clients of other processes; empty for none, or a free port of this machine with Listen
+	// Clients is the address for clients of other processes; empty for none.
+	Clients string
+
+	// Users are who may connect at Clients, and what they may do. Without users nobody can, unless Open is set: then
+	// everybody may do everything. Connect needs no user.
+	Users []access.User
+	Open  bool
+
+	// ClientTLS is for clients; nil for connections in the clear. ServerTLS is for connections between servers: its
+	// certificates are shown to other servers, which must be known by RootCAs and ClientCAs. Nil, too, stands for
+	// connections in the clear, and then whoever reaches Listen can become a server of the cluster.
+	ClientTLS, ServerTLS *tls.Config
 
 	MaxBytes int64        // disk space for logs; 0 is what the disk has
 	Log      *slog.Logger // nil for none
@@ -33,7 +48,8 @@ type Options struct {
 
 // A Server is a running server.
 type Server struct {
-	s *server.Server
+	s    *server.Server
+	seed string // of the user of Connect; empty for none
 }
 
 // A server that is paused, or that no packets reach, closes no connection. Others take it for gone after
@@ -56,9 +72,12 @@ func Start(o Options) (*Server, error) {
 		ServerName: o.Name, JetStream: true, StoreDir: o.Dir, SyncAlways: true, JetStreamMaxStore: o.MaxBytes,
 		NoSigs: true, DontListen: o.Clients == "",
 	}
-	var err error
+	seed, err := allow(so, &o)
+	if err != nil {
+		return nil, err
+	}
 	if o.Listen != "" && o.Clients == "" {
-		// A server that does not listen for clients does not listen for other servers either.
+		// A server that does not listen for clients does not listen for other servers either. It lets in none.
 		so.DontListen, so.Host, so.Port = false, "127.0.0.1", server.RANDOM_PORT
 	}
 	if o.Clients != "" {
@@ -67,14 +86,15 @@ func Start(o Options) (*Server, error) {
 		}
 	}
 	if o.Listen != "" {
-		if o.Cluster == "" {
-			return nil, errors.New("embedded: Options.Listen goes with the name of a Cluster")
+		if o.Cluster == "" || len(o.Routes) == 0 {
+			return nil, errors.New("embedded: Options.Listen goes with the name of a Cluster, and Routes to its servers")
 		}
 		so.Cluster.Name = o.Cluster
 		so.Cluster.PingInterval, so.Cluster.MaxPingsOut = routePings, routePingsOut
 		if so.Cluster.Host, so.Cluster.Port, err = split(o.Listen); err != nil {
 			return nil, err
 		}
+		so.Cluster.TLSConfig, so.Cluster.TLSTimeout = verified(o.ServerTLS), tlsTimeout.Seconds()
 		for _, r := range o.Routes {
 			so.Routes = append(so.Routes, &url.URL{Scheme: "nats-route", Host: r})
 		}
@@ -91,7 +111,7 @@ func Start(o Options) (*Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("embedded: server %s does not start", o.Name)
 	}
-	return &Server{s}, nil
+	return &Server{s, seed}, nil
 }
 
 func split(address string) (host string, port int, err error) {
@@ -124,7 +144,14 @@ func (s *Server) WaitReady(ctx context.Context) error {
 
 // Connect returns a connection without a socket.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
-	c, err := nats.Connect("", append(options, nats.InProcessServer(s.s))...)
+	var own []nats.Option
+	if s.seed != "" {
+		var err error
+		if own, err = access.Options(s.seed); err != nil {
+			return nil, err
+		}
+	}
+	c, err := nats.Connect("", slices.Concat(options, own, []nats.Option{nats.InProcessServer(s.s)})...)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
@@ -137,6 +164,27 @@ func (s *Server) ClusterAddress() string {
 		return a.String()
 	}
 	return ""
+}
+
+// ClientAddress returns the address at which the server listens for clients, or "".
+func (s *Server) ClientAddress() string {
+	if a := s.s.Addr(); a != nil {
+		return a.String()
+	}
+	return ""
+}
+
+// Peers returns the number of other servers that this one is connected to.
+func (s *Server) Peers() int {
+	rz, err := s.s.Routez(&server.RoutezOptions{})
+	if err != nil {
+		return 0
+	}
+	names := map[string]bool{}
+	for _, r := range rz.Routes { // a few connections to each
+		names[r.RemoteName] = true
+	}
+	return len(names)
 }
 
 // Close stops the server and waits until its files are closed.

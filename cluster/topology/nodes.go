@@ -78,7 +78,7 @@ func (m *Map) node(ctx context.Context, name string) (*Node, uint64, error) {
 	if !nameRule.MatchString(name) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoNode, name)
 	}
-	e, err := m.kv.Get(ctx, nodePrefix+name)
+	e, err := m.read(ctx, nodePrefix+name)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoNode, name)
 	}

@@ -151,24 +151,51 @@ var (
 )
 
 // A Map is the bucket. Its methods are safe for concurrent use.
-type Map struct{ kv jetstream.KeyValue }
+type Map struct {
+	kv     jetstream.KeyValue
+	stream jetstream.Stream // that of the bucket
+}
 
 // Bucket is the name of the bucket.
-const Bucket = "RIFFLE_MAP"
+const (
+	Bucket   = "RIFFLE_MAP"
+	kvPrefix = "KV_" // of the names of streams of buckets
+)
 
-// Open opens the bucket, or creates it with a number of copies.
+// Open opens the bucket, or creates it with a number of copies, for which it waits until enough servers are up.
 func Open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error) {
-	kv, err := ask.Until(ctx, func(ctx context.Context) (jetstream.KeyValue, error) {
-		kv, err := js.KeyValue(ctx, Bucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			kv, err = create(ctx, js, copies)
+	for {
+		m, err := ask.Until(ctx, func(ctx context.Context) (*Map, error) { return open(ctx, js, copies) })
+		api, answered := errors.AsType[*jetstream.APIError](err)
+		if !answered || api.ErrorCode != noPeers {
+			return m, err
 		}
-		return kv, err
-	})
+		select {
+		case <-time.After(peersPause):
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+const (
+	noPeers    jetstream.ErrorCode = 10005 // fewer servers are up than a stream is to have copies
+	peersPause                     = 100 * time.Millisecond
+)
+
+func open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error) {
+	kv, err := js.KeyValue(ctx, Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = create(ctx, js, copies)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("topology: bucket %s: %w", Bucket, err)
 	}
-	return &Map{kv}, nil
+	stream, err := js.Stream(ctx, kvPrefix+Bucket)
+	if err != nil {
+		return nil, fmt.Errorf("topology: bucket %s: %w", Bucket, err)
+	}
+	return &Map{kv, stream}, nil
 }
 
 // create creates the bucket as package jetstream would, but that its leader answers reads. Otherwise any
@@ -215,7 +242,7 @@ func (m *Map) get(ctx context.Context, name string) (*Index, uint64, error) {
 	if !nameRule.MatchString(name) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoIndex, name)
 	}
-	e, err := m.kv.Get(ctx, name)
+	e, err := m.read(ctx, name)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoIndex, name)
 	}
@@ -285,17 +312,32 @@ func (m *Map) List(ctx context.Context) ([]string, error) {
 	return m.keys(ctx, "")
 }
 
+// read returns the entry of a key.
+func (m *Map) read(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	return ask.Until(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return m.kv.Get(ctx, key) })
+}
+
 // keys returns the keys that begin with a prefix, without it. Those of indexes have none.
 func (m *Map) keys(ctx context.Context, prefix string) ([]string, error) {
-	keys, err := m.kv.Keys(ctx)
-	if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {
+	// KeyValue.Keys would make a consumer, which programs that only read may not (package access).
+	subjects := "$KV." + Bucket + "."
+	info, err := ask.Until(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return m.stream.Info(ctx, jetstream.WithSubjectFilter(subjects+prefix+"*"))
+	})
+	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	var names []string
-	for _, key := range keys {
-		if name, ok := strings.CutPrefix(key, prefix); ok && !strings.Contains(name, ".") {
-			names = append(names, name)
+	for subject := range info.State.Subjects {
+		name, _ := strings.CutPrefix(subject, subjects+prefix)
+		_, err := m.read(ctx, prefix+name)
+		if errors.Is(err, jetstream.ErrKeyNotFound) { // it was removed
+			continue
 		}
+		if err != nil {
+			return nil, fmt.Errorf("topology: %w", err)
+		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names, nil
