@@ -229,6 +229,16 @@ func (c *Client) Search(ctx context.Context, index string, r *SearchRequest) (*S
 	return a, c.do(ctx, call{method: http.MethodPost, path: in(index, "search"), body: r}, a)
 }
 
+// SearchAfter is Search in an index of a cluster, of which the answer sees the changes that a token stands for.
+func (c *Client) SearchAfter(ctx context.Context, index, token string, r *SearchRequest) (*SearchAnswer, error) {
+	params := url.Values{}
+	if token != "" {
+		params.Set("token", token)
+	}
+	a := new(SearchAnswer)
+	return a, c.do(ctx, call{method: http.MethodPost, path: in(index, "search"), params: params, body: r}, a)
+}
+
 // SearchText returns the k best documents for a text in the query language. Search takes all options.
 func (c *Client) SearchText(ctx context.Context, index, text string, k int) (*SearchAnswer, error) {
 	params := url.Values{"q": {text}}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/riffle-search/riffle"
 )
@@ -130,7 +131,7 @@ func (w *Writer) send() error {
 	if w.once == "" {
 		w.once = rand.Text()
 	}
-	body, err := w.client.open(w.ctx, call{method: http.MethodPost, path: in(w.index, "documents"), lines: w.lines.Bytes(), once: w.once})
+	body, err := w.client.open(w.ctx, call{method: http.MethodPost, path: in(w.index, "documents"), lines: w.lines.Bytes(), once: w.once, params: w.after()})
 	if p, ok := errors.AsType[*Problem](err); ok && p.Line > 0 {
 		p.Line += w.sent
 	}
@@ -154,6 +155,8 @@ func (w *Writer) send() error {
 		if whole {
 			w.sum.Changes += line.Changes
 			w.sum.Failed += line.Failed
+			w.sum.Unknown += line.Unknown
+			w.sum.Token = line.Token // stands for that of the body before, too
 		} else if line.Status != http.StatusOK {
 			w.failed(w.sent+line.Line, line.Problem, line.Status)
 		}
@@ -162,6 +165,14 @@ func (w *Writer) send() error {
 	w.count, w.once = 0, ""
 	w.lines.Reset()
 	return nil
+}
+
+// after returns the parameters of a body that comes after others.
+func (w *Writer) after() url.Values {
+	if w.sum.Token == "" {
+		return nil
+	}
+	return url.Values{"token": {w.sum.Token}}
 }
 
 // failed notes the problem of a change. Of very many, the server gives the status alone.

@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -51,25 +48,9 @@ secret is not kept: the file has its hash. To take a key back, delete its line.`
 }
 
 // addKey adds a line to a file of keys, whose names differ.
-func addKey(path, line string) (err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
+func addKey(path, line string) error {
+	return addLine(path, line+"\n", func(text []byte) error {
+		_, err := server.ReadKeys(bytes.NewReader(text))
 		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		line = "\n" + line
-	}
-	line += "\n"
-	if _, err := server.ReadKeys(bytes.NewReader(append(text, line...))); err != nil {
-		return fmt.Errorf("%s would be wrong: %w", path, err)
-	}
-	if _, err = file.WriteString(line); err != nil {
-		return err
-	}
-	return file.Sync()
+	})
 }

@@ -64,6 +64,7 @@ func newRoot() *cobra.Command {
 		{"experiments", "Experiments:", []*cobra.Command{newRun(), newEval(), newBench()}},
 		{"moving", "Moving to riffle:", []*cobra.Command{newBleve()}},
 		{"server", "A server:", []*cobra.Command{newServe(), newKey()}},
+		{"cluster", "A cluster:", []*cobra.Command{newCluster()}},
 		{"index", "The index as a whole:", []*cobra.Command{newStat(), newCheck(), newCompact(), newCheckpoint(), newGPU()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

@@ -5,8 +5,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // freeAddress returns an address of this machine at which nobody listens.
@@ -23,12 +27,20 @@ func freeAddress(t testing.TB) string {
 // TestServeCluster serves an index with shards from a node with a server of NATS of its own, and from another process
 // that joins by NATS, before and after the first one was killed.
 func TestServeCluster(t *testing.T) {
-	dir, clients := t.TempDir(), freeAddress(t)
+	dir, clients, users := t.TempDir(), freeAddress(t), filepath.Join(t.TempDir(), "users")
+	key := func(name, roles string) string {
+		return writeFile(t, name, must(t, "cluster", "key", "--users", users, name, roles))
+	}
+	all, reader := key("all", "reader,writer,controller"), key("dashboard", "reader")
 	start := func() *process {
-		return startServe(t, "--cluster", "books", "--node", "a", "--dir", dir, "--nats-listen", clients)
+		return startServe(t, "--cluster", "books", "--node", "a", "--dir", dir, "--nats-listen", clients, "--nats-users", users)
 	}
 	a := start()
-	b := startServe(t, "--nats", "nats://"+clients)
+	b := startServe(t, "--nats", "nats://"+clients, "--nats-key", all)
+	if table := must(t, "cluster", "status", "--nats", clients, "--nats-key", reader); !strings.Contains(table, "a     up") {
+		t.Error(table)
+	}
+	endsWith(t, exitFailure, "cluster", "status", "--nats", clients)
 	if status, text := b.call(t, "PUT", "/v1/indexes/books", `{"shards": 2, "schema": {"fields": {"shelf": {"type": "keyword"}}}}`); status != http.StatusCreated {
 		t.Fatal(text)
 	}
@@ -96,6 +108,24 @@ func TestServeCluster(t *testing.T) {
 	a.end(t)
 }
 
+// TestClusterConfig: users become the configuration of a server of NATS.
+func TestClusterConfig(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	must(t, "cluster", "key", "--users", users, "n1", "node")
+	endsWith(t, exitFailure, "cluster", "key", "--users", users, "n1", "reader") // the name is taken
+	endsWith(t, exitUsage, "cluster", "key", "n1", "boss")
+	if two := strings.Split(must(t, "cluster", "key", "api", "reader,writer"), "\n"); len(two) != 3 || !strings.HasPrefix(two[0], "SU") || !strings.HasPrefix(two[1], "api reader,writer U") {
+		t.Errorf("a key without a file: %q", two)
+	}
+	options, err := server.ProcessConfigFile(writeFile(t, "nats.conf", must(t, "cluster", "config", users)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(options.Nkeys) != 1 || !slices.Contains(options.Nkeys[0].Permissions.Subscribe.Allow, "riffle.*.q.*.*.n1") || options.Nkeys[0].Permissions.Response == nil {
+		t.Errorf("users %+v", options.Nkeys)
+	}
+}
+
 // TestClusterFlags: flags that need others say so.
 func TestClusterFlags(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
@@ -104,8 +134,13 @@ func TestClusterFlags(t *testing.T) {
 		{"--dir x --cluster c --node a --nats nats://here", "contradict each other"},
 		{"--nats nats://here --node a", "a node needs --dir"},
 		{"--nats nats://here --routes a:1", "go with --cluster"},
-		{"--dir x --cluster c --node a --routes a:1", "--routes needs --cluster-listen"},
+		{"--dir x --cluster c --node a --routes a:1", "--routes and --cluster-listen need each other"},
 		{"--dir x --cluster c --node a --log-copies 2", "--log-copies is 1, 3 or 5"},
+		{"--dir x --cluster c --node a --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222", "other machines reach 10.0.0.1:6222"},
+		{"--dir x --cluster c --node a --nats-listen :4222 --cluster-cert c --cluster-key k --cluster-ca a", "give --nats-users"},
+		{"--dir x --cluster c --node a --cluster-cert c", "need each other"},
+		{"--dir x --cluster c --node a --nats-users u", "--nats-users goes with --nats-listen"},
+		{"--dir x --cluster c --node a --nats-key u", "--nats-key goes with --nats"},
 		{"--db x --nats nats://here", "--db and --demo go without"},
 	} {
 		var out, errs bytes.Buffer

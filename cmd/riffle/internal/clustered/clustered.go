@@ -32,12 +32,13 @@ type Options struct {
 // New returns the indexes of a client as those of a server. The caller closes the client, after the server.
 func New(c *cluster.Client, o Options) server.Cluster {
 	o.LogCopies = max(o.LogCopies, 1)
-	return &indexes{c, o}
+	return &indexes{c: c, o: o, handles: handles{open: c.Index}}
 }
 
 type indexes struct {
 	c *cluster.Client
 	o Options
+	handles
 }
 
 // defaultReplicas is how many replicas a shard has if the request does not say, and enough nodes are up.
@@ -61,7 +62,7 @@ func (x *indexes) Indexes(ctx context.Context) ([]client.Index, error) {
 	}
 	all := []client.Index{}
 	for _, name := range names {
-		ix, err := x.c.Index(ctx, name)
+		ix, err := x.index(ctx, name)
 		if errors.Is(err, topology.ErrNoIndex) { // dropped meanwhile, or not ready yet
 			continue
 		}
@@ -82,7 +83,7 @@ func (x *indexes) Indexes(ctx context.Context) ([]client.Index, error) {
 
 // Index implements server.Cluster.
 func (x *indexes) Index(ctx context.Context, name string) (server.Index, error) {
-	ix, err := x.c.Index(ctx, name)
+	ix, err := x.index(ctx, name)
 	if err != nil {
 		return nil, asServer(err)
 	}
@@ -122,7 +123,10 @@ func (x *indexes) Create(ctx context.Context, name string, o *client.NewIndex) e
 }
 
 // Drop implements server.Cluster.
-func (x *indexes) Drop(ctx context.Context, name string) error { return asServer(x.c.Drop(ctx, name)) }
+func (x *indexes) Drop(ctx context.Context, name string) error {
+	defer x.forget(name)
+	return asServer(x.c.Drop(ctx, name))
+}
 
 // errorsOf are the errors of a server that those of a cluster stand for, the first one first.
 var errorsOf = []struct{ of, to error }{
