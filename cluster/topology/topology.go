@@ -167,7 +167,8 @@ func Open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error)
 	for {
 		m, err := ask.Until(ctx, func(ctx context.Context) (*Map, error) { return open(ctx, js, copies) })
 		api, answered := errors.AsType[*jetstream.APIError](err)
-		if !answered || api.ErrorCode != noPeers {
+		few := answered && api.ErrorCode == noPeers
+		if !few && !errors.Is(err, jetstream.ErrBucketNotFound) { // it is being created by another program
 			return m, err
 		}
 		select {
