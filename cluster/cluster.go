@@ -29,6 +29,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +58,11 @@ type Options struct {
 	// index can be opened, created or dropped.
 	MapCopies int
 
+	// FollowEvery is how often the client looks where the replicas of its open indexes are, for which index an
+	// alias stands, and which schema is in force; 0 is a second. It should be the same for all clients: AlterSchema and Reindex wait
+	// twice as long for the others. A replica that moves answers for longer (node.Options.LeaveAfter).
+	FollowEvery time.Duration
+
 	// CopyTLS is the configuration with which Backup and Reindex fetch copies of replicas, and Restore serves
 	// some; see package copies. Without one they work with nodes of this machine only.
 	CopyTLS *tls.Config
@@ -71,16 +78,20 @@ type Client struct {
 	stop    context.CancelFunc // ends following the map
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	indexes map[string]*Index
-	closed  bool
+	mu          sync.Mutex
+	indexes     map[string]*Index      // by the name that they were asked for
+	generations map[string]*generation // by the name of the map
+	closed      bool
 }
 
 // Connect returns a client that uses a connection, which the caller closes after the client.
 func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) {
-	c := &Client{conn: conn, indexes: map[string]*Index{}}
+	c := &Client{conn: conn, indexes: map[string]*Index{}, generations: map[string]*generation{}}
 	if o != nil {
 		c.o = *o
+	}
+	if c.o.FollowEvery == 0 {
+		c.o.FollowEvery = time.Second
 	}
 	var err error
 	if c.js, err = jetstream.New(conn); err != nil {
@@ -95,25 +106,22 @@ func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) 
 	return c, nil
 }
 
-// followPause is how long the client waits before it follows the map again, when it could not.
-const followPause = time.Second
-
-// follow lets open indexes know where their replicas are, until ctx ends.
+// follow lets open indexes know what the map has, until ctx ends. It asks rather than watches, which needs less rights.
 func (c *Client) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		c.m.Watch(ctx, topology.Watcher{Index: c.told}) // that it fails is no failure of a call: Index reads the map
+	tick := time.NewTicker(c.o.FollowEvery)
+	defer tick.Stop()
+	for {
 		select {
-		case <-time.After(followPause):
+		case <-tick.C:
 		case <-ctx.Done():
+			return
 		}
-	}
-}
-
-func (c *Client) told(name string, x *topology.Index) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if open := c.indexes[name]; open != nil && x != nil && x.Epoch == open.epoch {
-		open.moved(x)
+		c.mu.Lock()
+		names := slices.Collect(maps.Keys(c.indexes))
+		c.mu.Unlock()
+		for _, name := range names {
+			c.Index(ctx, name) // what it cannot do now, the calls of the index will tell
+		}
 	}
 }
 
@@ -128,10 +136,11 @@ func (c *Client) Close() error {
 	defer c.mu.Unlock()
 	c.closed = true
 	var errs []error
-	for _, x := range c.indexes {
+	for _, x := range c.generations {
 		errs = append(errs, x.close())
 	}
 	clear(c.indexes)
+	clear(c.generations)
 	return errors.Join(errs...)
 }
 
@@ -148,6 +157,8 @@ type IndexOptions struct {
 	Keep topology.Keep // what stays in the logs although all replicas have it: see Client.Trim
 
 	Schema *riffle.Schema // nil for one of any fields
+
+	reindexes uint64 // epoch of the index that this one is made of
 }
 
 // Check returns an error if no cluster can have such an index.
@@ -164,7 +175,7 @@ func (o *IndexOptions) Check() error {
 
 // entry returns the entry of the map for a new index.
 func (o *IndexOptions) entry(places [][]string) *topology.Index {
-	return &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema, Keep: o.Keep}
+	return &topology.Index{Name: o.Name, LogCopies: max(o.LogCopies, 1), Nodes: places, Schema: o.Schema, Keep: o.Keep, Reindexes: o.reindexes}
 }
 
 // Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
@@ -181,6 +192,9 @@ func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 		return err
 	}
 	if err := c.finishDrop(ctx, o.Name); err != nil {
+		return err
+	}
+	if err := c.noAlias(ctx, o.Name); err != nil {
 		return err
 	}
 	places, err := topology.Place(o.Name, o.Shards, o.Replicas, o.Nodes)
@@ -236,21 +250,37 @@ func (c *Client) answered(ctx context.Context, name string) error {
 
 const answerPause = 50 * time.Millisecond
 
-// Drop removes an index with all its documents. The error matches topology.ErrNoIndex if there is none
+// Drop removes an index with all its documents, and the alias if name is one. The error matches topology.ErrNoIndex if there is none
 // of the name. If it fails midway, nobody sees the index any more; Drop again, Create and Control finish it.
 // Nodes that are away remove their replicas when they come back.
 func (c *Client) Drop(ctx context.Context, name string) error {
+	a, err := c.m.Alias(ctx, name)
+	switch {
+	case err == nil:
+		if err := c.m.DeleteAlias(ctx, name); err != nil {
+			return err
+		}
+		name = a.Index
+	case !errors.Is(err, topology.ErrNoIndex):
+		return err
+	}
 	x, err := c.m.Get(ctx, name)
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.shut(name), c.drop(ctx, x))
+}
+
+// shut closes an index of the map.
+func (c *Client) shut(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if open := c.indexes[name]; open != nil {
-		delete(c.indexes, name)
-		err = open.close()
+	open := c.generations[name]
+	if open == nil {
+		return nil
 	}
-	return errors.Join(err, c.drop(ctx, x))
+	delete(c.generations, name)
+	return open.close()
 }
 
 // drop lets nobody use an index any more, and then removes its logs and its entry of the map.
@@ -289,26 +319,21 @@ func (c *Client) finishDrop(ctx context.Context, name string) error {
 // Indexes returns the names of all indexes, also of those that are being created or dropped.
 func (c *Client) Indexes(ctx context.Context) ([]string, error) { return c.m.List(ctx) }
 
-// Index returns an index of the cluster, which is open until the client is closed. The error matches
-// topology.ErrNoIndex if there is none of the name.
+// Index returns an index of the cluster by its name, or by an alias, which goes before. It is open until the client
+// is closed. The error matches topology.ErrNoIndex if there is none of the name.
 func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
-	x, err := c.m.Get(ctx, name)
+	x, err := c.find(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	switch {
-	case x.Dropped:
-		return nil, fmt.Errorf("%w: %s", topology.ErrNoIndex, name)
-	case !x.Ready:
-		return nil, fmt.Errorf("%w: %s is being created", topology.ErrNoIndex, name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
 	}
-	open := c.indexes[name]
+	open := c.generations[x.Name]
 	if open != nil && open.epoch != x.Epoch { // dropped, and created again
+		delete(c.generations, x.Name)
 		if err := open.close(); err != nil {
 			return nil, err
 		}
@@ -318,8 +343,39 @@ func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
 		if open, err = c.open(ctx, x); err != nil {
 			return nil, err
 		}
-		c.indexes[name] = open
+		c.generations[x.Name] = open
 	}
-	open.moved(x)
-	return open, nil
+	if err := open.told(ctx, x); err != nil {
+		return nil, err
+	}
+	ix := c.indexes[name]
+	if ix == nil {
+		ix = &Index{c: c, name: name}
+		c.indexes[name] = ix
+	}
+	ix.now.Store(open)
+	return ix, nil
+}
+
+// find returns the entry of the map for the name of an index or an alias.
+func (c *Client) find(ctx context.Context, name string) (*topology.Index, error) {
+	a, err := c.m.Alias(ctx, name)
+	to := name
+	switch {
+	case err == nil:
+		to = a.Index
+	case !errors.Is(err, topology.ErrNoIndex):
+		return nil, err
+	}
+	x, err := c.m.Get(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case x.Dropped:
+		return nil, fmt.Errorf("%w: %s", topology.ErrNoIndex, name)
+	case !x.Ready:
+		return nil, fmt.Errorf("%w: %s is being created", topology.ErrNoIndex, name)
+	}
+	return x, nil
 }

@@ -58,7 +58,7 @@ func newWorld(t *testing.T, nodes ...string) *world {
 	})
 	conn := w.connect()
 	t.Cleanup(conn.Close)
-	if w.client, err = cluster.Connect(t.Context(), conn, nil); err != nil {
+	if w.client, err = cluster.Connect(t.Context(), conn, &cluster.Options{FollowEvery: 50 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

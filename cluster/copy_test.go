@@ -75,15 +75,35 @@ func (w *world) folders(name, shard string) []string {
 	return found
 }
 
-func (w *world) trim(before uint64) {
+func (w *world) trim(before uint64) { w.t.Helper(); w.trimShard(0, before) }
+
+func (w *world) trimShard(shard int, before uint64) {
 	w.t.Helper()
-	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: 0})
+	if err := w.logOf(shard).Trim(w.t.Context(), before); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// trimOf trims the log of a shard of an index.
+func (w *world) trimOf(index string, shard int, before uint64) {
+	w.t.Helper()
+	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: index, Shard: shard})
 	if err == nil {
 		err = log.Trim(w.t.Context(), before)
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// logOf returns the log of a shard of books.
+func (w *world) logOf(shard int) *jetlog.Log {
+	w.t.Helper()
+	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: shard})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return log
 }
 
 // TestCopy: a replica whose files are lost, and one that was too long away, need entries that the log no

@@ -12,18 +12,19 @@ import (
 )
 
 // Schema returns the schema of the index.
-func (ix *Index) Schema() *riffle.Schema { return ix.checker.Schema() }
+func (ix *generation) Schema() *riffle.Schema { return ix.checker.current().Schema() }
 
 // Analyzer returns an analyzer by its name in the schema, as the index applies it.
-func (ix *Index) Analyzer(name string) (analysis.Analyzer, error) { return ix.checker.Analyzer(name) }
+func (ix *generation) Analyzer(name string) (analysis.Analyzer, error) {
+	return ix.checker.current().Analyzer(name)
+}
 
 // Fields returns figures of the fields that documents have, added up over all shards, by name. It asks one replica
 // of each shard, which has what the token stands for.
-func (ix *Index) Fields(ctx context.Context, t Token) ([]riffle.FieldStats, error) {
-	if !t.IsZero() {
-		if err := ix.checkToken(t); err != nil {
-			return nil, err
-		}
+func (ix *generation) Fields(ctx context.Context, t Token) ([]riffle.FieldStats, error) {
+	t, err := ix.token(t)
+	if err != nil {
+		return nil, err
 	}
 	of, errs := make([][]riffle.FieldStats, len(ix.shards)), make([]error, len(ix.shards))
 	var wg sync.WaitGroup
@@ -62,12 +63,12 @@ func (ix *Index) Fields(ctx context.Context, t Token) ([]riffle.FieldStats, erro
 
 // ParseQuery reads a text of the query language; see riffle.ParseQuery. Without ParseOptions.Fields it searches
 // all texts that documents have, as of the token.
-func (ix *Index) ParseQuery(ctx context.Context, text string, o *riffle.ParseOptions, t Token) (riffle.Query, error) {
+func (ix *generation) ParseQuery(ctx context.Context, text string, o *riffle.ParseOptions, t Token) (riffle.Query, error) {
 	options := riffle.ParseOptions{}
 	if o != nil {
 		options = *o
 	}
-	options.Engine = ix.checker
+	options.Engine = ix.checker.current()
 	if len(options.Fields) == 0 {
 		fields, err := ix.Fields(ctx, t)
 		if err != nil {

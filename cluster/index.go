@@ -3,8 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"sync/atomic"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/jetlog"
@@ -14,31 +13,27 @@ import (
 	"github.com/riffle-search/riffle/cluster/writer"
 )
 
-// An Index is an index of the cluster. Its methods are safe for concurrent use.
-type Index struct {
+// A generation is an index of the map that is open. An Index has one at a time.
+type generation struct {
 	name    string
 	epoch   uint64
+	seen    atomic.Pointer[topology.Index] // as the map had it last
 	writers []*writer.Writer
 	shards  []*remote.Shard
 	all     *scatter.Index
 
-	checker *riffle.Engine // an empty index with the schema, which validates documents
-	dir     string         // of checker
+	checker checker
+	engine  riffle.Options
 }
 
-func (c *Client) open(ctx context.Context, x *topology.Index) (_ *Index, err error) {
-	ix := &Index{name: x.Name, epoch: x.Epoch}
+func (c *Client) open(ctx context.Context, x *topology.Index) (_ *generation, err error) {
+	ix := &generation{name: x.Name, epoch: x.Epoch, engine: c.o.Engine}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ix.close())
 		}
 	}()
-	if ix.dir, err = os.MkdirTemp("", "riffle-cluster-"); err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	o := c.o.Engine
-	o.Schema, o.Durability, o.GPU = x.Schema, riffle.SyncNone, nil
-	if ix.checker, err = riffle.Open(ix.dir, &o); err != nil {
+	if err := ix.checker.use(ctx, x, ix.engine); err != nil {
 		return nil, err
 	}
 	var all []scatter.Shard
@@ -54,35 +49,31 @@ func (c *Client) open(ctx context.Context, x *topology.Index) (_ *Index, err err
 		ix.shards, all = append(ix.shards, s), append(all, s)
 	}
 	ix.all, err = scatter.New(all...)
+	ix.seen.Store(x)
 	return ix, err
 }
 
-// moved says where the replicas are.
-func (ix *Index) moved(x *topology.Index) {
+// told says what the map has now: where the replicas are, and the schema.
+func (ix *generation) told(ctx context.Context, x *topology.Index) error {
 	for i, nodes := range x.Nodes {
 		ix.shards[i].SetNodes(nodes...)
 	}
+	ix.seen.Store(x)
+	return ix.checker.use(ctx, x, ix.engine)
 }
 
-func (ix *Index) close() error {
+func (ix *generation) close() error {
 	for _, w := range ix.writers {
 		w.Close()
 	}
-	var err error
-	if ix.checker != nil {
-		err = ix.checker.Close()
-	}
-	if ix.dir != "" {
-		err = errors.Join(err, os.RemoveAll(ix.dir))
-	}
-	return err
+	return ix.checker.close()
 }
 
 // Shards returns the number of shards.
-func (ix *Index) Shards() int { return len(ix.shards) }
+func (ix *generation) Shards() int { return len(ix.shards) }
 
 // Replicas returns the number of replicas of the shard with fewest.
-func (ix *Index) Replicas() int {
+func (ix *generation) Replicas() int {
 	least := len(ix.shards[0].Nodes())
 	for _, s := range ix.shards[1:] {
 		least = min(least, len(s.Nodes()))
@@ -97,7 +88,7 @@ type SearchOptions struct {
 }
 
 // Search ranks the documents that match a query.
-func (ix *Index) Search(ctx context.Context, q riffle.Query, o *SearchOptions) (*scatter.Result, error) {
+func (ix *generation) Search(ctx context.Context, q riffle.Query, o *SearchOptions) (*scatter.Result, error) {
 	if o == nil {
 		o = &SearchOptions{}
 	}
@@ -108,20 +99,21 @@ func (ix *Index) Search(ctx context.Context, q riffle.Query, o *SearchOptions) (
 	return ix.all.Search(ctx, q, options)
 }
 
-func (ix *Index) options(o *SearchOptions) (*scatter.Options, error) {
+func (ix *generation) options(o *SearchOptions) (*scatter.Options, error) {
 	options := o.Options
 	if o.Token.IsZero() {
 		return &options, nil
 	}
-	if err := ix.checkToken(o.Token); err != nil {
+	t, err := ix.token(o.Token)
+	if err != nil {
 		return nil, err
 	}
-	options.AtLeast = o.Token.Sequences
+	options.AtLeast = t.Sequences
 	return &options, nil
 }
 
 // Count returns exactly how many documents match a query. Of the options, Token and Now count.
-func (ix *Index) Count(ctx context.Context, q riffle.Query, o *SearchOptions) (int, error) {
+func (ix *generation) Count(ctx context.Context, q riffle.Query, o *SearchOptions) (int, error) {
 	if o == nil {
 		o = &SearchOptions{}
 	}
@@ -133,7 +125,7 @@ func (ix *Index) Count(ctx context.Context, q riffle.Query, o *SearchOptions) (i
 }
 
 // Explain derives the score that Search gives the document with an id.
-func (ix *Index) Explain(ctx context.Context, q riffle.Query, id string, o *SearchOptions) (*riffle.Explanation, error) {
+func (ix *generation) Explain(ctx context.Context, q riffle.Query, id string, o *SearchOptions) (*riffle.Explanation, error) {
 	if o == nil {
 		o = &SearchOptions{}
 	}
@@ -151,14 +143,15 @@ type GetOptions struct {
 }
 
 // Get returns the stored fields of a document. The error matches riffle.ErrNotFound if there is none.
-func (ix *Index) Get(ctx context.Context, id string, o GetOptions) (map[string]any, error) {
+func (ix *generation) Get(ctx context.Context, id string, o GetOptions) (map[string]any, error) {
 	i := topology.ShardOf(id, len(ix.shards))
 	var atLeast uint64
 	if !o.Token.IsZero() {
-		if err := ix.checkToken(o.Token); err != nil {
+		t, err := ix.token(o.Token)
+		if err != nil {
 			return nil, err
 		}
-		atLeast = o.Token.Sequences[i]
+		atLeast = t.Sequences[i]
 	}
 	if o.Linearizable {
 		// A barrier in the log, not the end that a server names: a server that was the leader may not know

@@ -90,7 +90,7 @@ func TestMoveInterrupted(t *testing.T) {
 	w.put(x, 0, 5)
 	w.equal(2)
 	w.stop("c")
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if err := w.client.Move(short, "books", 0, "a", "c"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("to a node that is away: %v", err)
@@ -110,7 +110,7 @@ func TestMoveInterrupted(t *testing.T) {
 	if err := w.client.AddReplica(deadline(t), "books", 0, "c"); err != nil {
 		t.Errorf("one that is there: %v", err)
 	}
-	short, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	short, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if err := w.client.AddReplica(short, "books", 0, "a"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("on a node that is away: %v", err)

@@ -133,6 +133,9 @@ func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*t
 	if err := c.finishDrop(ctx, o.Name); err != nil {
 		return nil, err
 	}
+	if err := c.noAlias(ctx, o.Name); err != nil {
+		return nil, err
+	}
 	old, err := c.m.Get(ctx, o.Name)
 	switch {
 	case errors.Is(err, topology.ErrNoIndex):
@@ -146,6 +149,11 @@ func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*t
 	x := *b.Index
 	x.Name, x.Nodes, x.Joining, x.LogCopies = o.Name, places, nil, o.LogCopies
 	x.Ready, x.Dropped, x.Source = false, false, restorePrefix+rand.Text()
+	x.Reindexes, x.Replaces = 0, topology.Replaced{}
+	if x.Altered != nil { // the copies have it, and the new logs do not
+		x.Schema, x.Altered = x.Altered, nil
+	}
+	x.Next = nil
 	return &x, nil
 }
 

@@ -117,7 +117,8 @@ type ControlOptions struct {
 	Log   *slog.Logger  // nil for none
 }
 
-// Control does what a cluster needs now and then until ctx ends: it trims the logs and finishes drops that failed.
+// Control does what a cluster needs now and then until ctx ends: it trims the logs and finishes drops and reindexing that
+// failed in their last step.
 // One program of the cluster should do so; several do no harm.
 func (c *Client) Control(ctx context.Context, o ControlOptions) {
 	if o.Every == 0 {
@@ -156,6 +157,9 @@ func (c *Client) control(ctx context.Context, name string, log *slog.Logger) err
 		return nil
 	}
 	if err != nil || !x.Ready {
+		return err
+	}
+	if err := c.dropReplaced(ctx, x); err != nil {
 		return err
 	}
 	all, err := c.Trim(ctx, name)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/riffle-search/riffle"
@@ -39,20 +40,8 @@ var (
 	ErrToken = errors.New("cluster: the token is not of this index")
 )
 
-// Write carries out the changes of a batch, each on its own: several shards have no common moment. The
-// error is that of a batch of which nothing is carried out, because a document cannot be indexed or the
-// batch has conditions or a position. What becomes of each change is in Written.Outcomes.
-func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
-	if err := ix.checker.Validate(ctx, b); err != nil {
-		return nil, err
-	}
-	if len(b.Position) > 0 {
-		return nil, errors.New("cluster: a batch with a position; the positions of replicas are the cluster's")
-	}
-	changes, err := b.Encode()
-	if err != nil { // it is valid, and so has a condition
-		return nil, fmt.Errorf("%w: %w", ErrCondition, err)
-	}
+// write carries out changes that are valid: see Index.Write.
+func (ix *generation) write(ctx context.Context, changes []riffle.EncodedChange) *Written {
 	of := make([][]writer.Change, len(ix.writers)) // by shard
 	from := make([][]int, len(ix.writers))         // their places in the batch
 	for i := range changes {
@@ -60,6 +49,7 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 		of[n], from[n] = append(of[n], writer.Change(changes[i])), append(from[n], i)
 	}
 	w := &Written{Token: Token{Epoch: ix.epoch, Sequences: make([]uint64, len(ix.writers))}, Outcomes: make([]writer.Outcome, len(changes))}
+	copy(w.Token.Sequences, ix.seen.Load().Replaces.Sequences) // so that it stands for changes of the index before, too
 	var wg sync.WaitGroup
 	for n := range of {
 		if len(of[n]) == 0 {
@@ -73,7 +63,7 @@ func (ix *Index) Write(ctx context.Context, b *riffle.Batch) (*Written, error) {
 		})
 	}
 	wg.Wait()
-	return w, nil
+	return w
 }
 
 // A Token stands for changes of an index: a read with the token sees them.
@@ -115,13 +105,16 @@ func ParseToken(text string) (t Token, err error) {
 	return t, nil
 }
 
-// And returns the token that stands for the changes of both, which must be of the same index.
+// And returns the token that stands for the changes of both, which must be of the same index. That of a later
+// index, which another was reindexed into, stands for changes of the earlier one, too.
 func (t Token) And(o Token) Token {
 	switch {
 	case t.IsZero():
 		return o
-	case o.IsZero():
+	case o.IsZero(), t.Epoch > o.Epoch:
 		return t
+	case o.Epoch > t.Epoch:
+		return o
 	}
 	both := Token{Epoch: t.Epoch, Sequences: append([]uint64(nil), t.Sequences...)}
 	for i, n := range o.Sequences {
@@ -133,16 +126,21 @@ func (t Token) And(o Token) Token {
 }
 
 // Check returns an error that matches ErrToken unless a token is of this index.
-func (ix *Index) Check(t Token) error {
-	if t.IsZero() {
-		return nil
-	}
-	return ix.checkToken(t)
+func (ix *generation) Check(t Token) error {
+	_, err := ix.token(t)
+	return err
 }
 
-func (ix *Index) checkToken(t Token) error {
-	if t.Epoch != ix.epoch || len(t.Sequences) != len(ix.shards) {
-		return fmt.Errorf("%w: %s, unless it is of one of that name that was dropped", ErrToken, ix.name)
+// token returns what a token stands for in this generation. One of the index that this one was made of stands for all of that.
+func (ix *generation) token(t Token) (Token, error) {
+	of := ix.seen.Load().Replaces
+	switch {
+	case t.IsZero():
+		return t, nil
+	case t.Epoch == ix.epoch && len(t.Sequences) == len(ix.shards):
+		return t, nil
+	case slices.Contains(of.Epochs, t.Epoch):
+		return Token{Epoch: ix.epoch, Sequences: of.Sequences}, nil
 	}
-	return nil
+	return t, fmt.Errorf("%w: %s, unless it is of one of that name that was dropped", ErrToken, ix.name)
 }

@@ -222,6 +222,8 @@ func (l *Log) Append(ctx context.Context, lane string, after uint64, m oplog.Mes
 		return 0, fmt.Errorf("jetlog: %w: %w", oplog.ErrUnknown, err)
 	case api.ErrorCode == wrongLastSequence || api.ErrorCode == wrongLastSequenceConstant:
 		return 0, l.laneError(ctx, lane, after)
+	case api.ErrorCode == sealed:
+		return l.lastOf(ctx, lane, m.ID)
 	case strings.Contains(api.Description, "maximum bytes exceeded"), api.ErrorCode == insufficientResources:
 		return 0, fmt.Errorf("jetlog: %w: %w", oplog.ErrFull, err)
 	case api.ErrorCode == storeFailed: // on this server; others may have stored it
@@ -235,8 +237,59 @@ const (
 	insufficientResources     jetstream.ErrorCode = 10023
 	wrongLastSequence         jetstream.ErrorCode = 10071
 	storeFailed               jetstream.ErrorCode = 10077
+	sealed                    jetstream.ErrorCode = 10109
 	wrongLastSequenceConstant jetstream.ErrorCode = 10164 // an entry of the lane is under way
 )
+
+// lastOf returns the last entry of a lane of a sealed log if it has an id: then an earlier attempt has succeeded.
+func (l *Log) lastOf(ctx context.Context, lane, id string) (uint64, error) {
+	e, unclear := errors.AsType[*oplog.LaneError](l.laneError(ctx, lane, 0))
+	if unclear && e.LastID == id {
+		return e.Last, nil
+	}
+	return 0, fmt.Errorf("jetlog: %w: %s", oplog.ErrSealed, l.config.Stream())
+}
+
+// Seal lets the log take no more entries, forever, and returns its last one.
+func (l *Log) Seal(ctx context.Context) (uint64, error) {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
+	}
+	if !info.Config.Sealed {
+		info.Config.Sealed = true
+		if _, err := l.js.UpdateStream(ctx, info.Config); err != nil {
+			return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
+		}
+	}
+	return l.settled(ctx)
+}
+
+// After it was sealed, a log must have had the same end so often, and so far apart: the leader may have accepted entries
+// before that become visible only now.
+const (
+	settleTimes = 5
+	settlePause = 100 * time.Millisecond
+)
+
+func (l *Log) settled(ctx context.Context) (last uint64, err error) {
+	for same := 0; same < settleTimes; {
+		info, err := l.stream.Info(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("jetlog: %s: %w", l.config.Stream(), err)
+		}
+		same++
+		if at := info.State.LastSeq; at != last {
+			last, same = at, 0
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return last, nil
+}
 
 // laneError finds out with which entry a lane ends, after an entry that was to follow another one was
 // refused.

@@ -110,6 +110,9 @@ var (
 
 	// ErrFull says that the log has reached its greatest size and takes no entry.
 	ErrFull = errors.New("the log is full")
+
+	// ErrSealed says that the log takes no more entries: another index has taken the place of its own.
+	ErrSealed = errors.New("the log is sealed")
 )
 
 // A LaneError says that an entry was refused: it did not follow the last entry of its lane.

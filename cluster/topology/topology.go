@@ -50,6 +50,28 @@ type Index struct {
 	Ready bool `json:"ready"`
 
 	Schema *riffle.Schema `json:"schema,omitempty"` // of its indexes at the beginning of the logs
+
+	// Altered is the schema in force, if it is another one: each log has an entry with it. Next is that which
+	// is to come: documents must be valid by both.
+	Altered *riffle.Schema `json:"altered,omitempty"`
+	Next    *riffle.Schema `json:"next,omitempty"`
+	Schemas uint64         `json:"schemas,omitempty"` // how many schemas were altered or are to come
+
+	// Reindexes is the epoch of an index whose documents this one is getting, or 0.
+	Reindexes uint64 `json:"reindexes,omitempty"`
+
+	Replaces Replaced `json:"replaces,omitzero"`
+}
+
+// Replaced says which indexes an index was made of. Their changes are all in its logs up to these sequences.
+type Replaced struct {
+	Epochs    []uint64 `json:"epochs"`
+	Sequences []uint64 `json:"sequences"` // by shard
+}
+
+// Changed reports whether calls may go elsewhere than by an earlier entry.
+func (x *Index) Changed(before *Index) bool {
+	return x.Epoch != before.Epoch || !slices.EqualFunc(x.Nodes, before.Nodes, slices.Equal[[]string])
 }
 
 // Keep says which entries stay in the logs of an index although all replicas have them: those that one of the

@@ -143,6 +143,12 @@ func (l *lane) message(items []*item) (rest []*item) {
 			continue
 		case refused, errors.Is(err, oplog.ErrUnknown):
 			unknown = true
+		case errors.Is(err, oplog.ErrSealed):
+			if unknown { // an earlier attempt may still become visible
+				err = fmt.Errorf("%w: %w", oplog.ErrUnknown, err)
+			}
+			l.finishAll(items, Outcome{Err: err})
+			return rest
 		case errors.Is(err, oplog.ErrFull) && !unknown:
 			l.finishAll(items, Outcome{Err: err})
 			return rest
