@@ -71,6 +71,9 @@ func (c *Client) trim(ctx context.Context, v *look, x *topology.Index, shard int
 			t.Held, upTo = fmt.Sprintf("the replica on node %s is %s at entry %d", node, r.State, r.Durable), r.Durable
 		}
 	}
+	if !d.Sure {
+		t.Held, upTo = "no quorum follows the leader of the log", 0
+	}
 	kept, err := keptFrom(ctx, log, d, x.Keep)
 	if err != nil {
 		return nil, err

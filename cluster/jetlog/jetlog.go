@@ -274,13 +274,12 @@ const (
 
 func (l *Log) settled(ctx context.Context) (last uint64, err error) {
 	for same := 0; same < settleTimes; {
-		info, err := l.stream.Info(ctx)
+		b, err := l.Bounds(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("jetlog: %s: %w", l.config.Stream(), err)
+			return 0, err
 		}
-		same++
-		if at := info.State.LastSeq; at != last {
-			last, same = at, 0
+		if same++; b.Last != last || !b.Sure {
+			last, same = b.Last, 0
 		}
 		select {
 		case <-time.After(settlePause):
