@@ -364,3 +364,48 @@ func TestPartialBytes(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// BenchmarkPartial merges the terms of two indexes, which have 63,000 of 100,000 each, writes and reads them.
+func BenchmarkPartial(b *testing.B) {
+	spec := &Spec{Place: "x", Field: "tag", Of: Terms{Size: 10, MinCount: 1}}
+	half := func(seed uint64) *Partial {
+		p := &part{missing: []uint64{0}, values: values{kind: columns.Terms}}
+		for rng, i := rand.New(rand.NewPCG(seed, 0)), 0; i < 100_000; i++ {
+			if rng.IntN(100) < 63 {
+				p.values.terms.add(fmt.Appendf(nil, "product-%06d", i))
+				p.counts = append(p.counts, uint64(1+rng.IntN(3)))
+			}
+		}
+		p.ends = []int{p.values.len()}
+		return &Partial{roots: []*Spec{spec}, parts: []*part{p}}
+	}
+	x, y := half(1), half(2)
+	data, err := x.AppendBinary(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("merge", func(b *testing.B) {
+		for b.Loop() {
+			mergeParts(spec, x.parts[0], y.parts[0], []pair{{0, 0}})
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			x.AppendBinary(nil)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := UnmarshalPartial(data, x.roots, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("finish", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := x.Finish(0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/riffle-search/riffle/columns"
 )
@@ -150,11 +151,12 @@ func (v *values) append(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, byte(v.kind))
+	dst = slices.Grow(dst, len(v.terms.data)/4)
 	var before []byte
 	for i := range v.terms.ends {
 		term := v.terms.at(i)
-		n := 0
-		for n < min(len(before), len(term)) && before[n] == term[n] {
+		n, most := 0, min(len(before), len(term))
+		for n < most && before[n] == term[n] {
 			n++
 		}
 		dst = appendText(binary.AppendUvarint(dst, uint64(n)), term[n:])

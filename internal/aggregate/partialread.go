@@ -97,7 +97,12 @@ func (r *partialReader) counts(n int) []uint64 {
 	}
 	to := make([]uint64, n)
 	for i := range to {
-		to[i] = r.number(mostDocuments)
+		if r.at < len(r.data) && r.data[r.at] < 0x80 {
+			to[i] = uint64(r.data[r.at])
+			r.at++
+		} else {
+			to[i] = r.number(mostDocuments)
+		}
 	}
 	return to
 }
@@ -199,27 +204,38 @@ func (r *partialReader) values() (v values) {
 	return v
 }
 
-// terms reads n terms, at least one.
-func (r *partialReader) terms(n int) (to terms) {
-	to.ends = make([]int, 0, n)
-	var before []byte
-	for i := 0; i < n && r.err == nil; i++ {
-		from := len(to.data)
-		to.data = append(to.data, before[:r.number(uint64(len(before)))]...)
-		to.data = append(to.data, r.take(r.length())...)
-		term := to.data[from:]
-		if len(term) == 0 || term[0] == 0 { // others are strings
-			if _, err := columns.ParseTerm(term); err != nil {
+// terms reads n terms. Most take two bytes and their own, so these are read without calls.
+func (r *partialReader) terms(n int) terms {
+	data, ends := make([]byte, 0, 8*n), make([]int, 0, n)
+	from := 0 // of the term before
+	for i := range n {
+		var shared, rest int
+		if in := r.data[r.at:]; len(in) > 1 && in[0]|in[1] < 0x80 {
+			shared, rest = int(in[0]), int(in[1])
+			r.at += 2
+		} else {
+			shared, rest = int(r.number(uint64(len(data)-from))), r.length()
+		}
+		if shared > len(data)-from {
+			r.fail("%d bytes of a term of %d", shared, len(data)-from)
+		}
+		own := r.take(rest)
+		if r.err != nil {
+			break
+		}
+		if i > 0 && bytes.Compare(data[from+shared:], own) >= 0 {
+			r.fail("terms do not ascend")
+		}
+		begin := len(data)
+		data = append(append(data, data[from:from+shared]...), own...)
+		if from = begin; begin == len(data) || data[begin] == 0 { // others are strings
+			if _, err := columns.ParseTerm(data[begin:]); err != nil {
 				r.fail("%v", err)
 			}
 		}
-		if i > 0 && bytes.Compare(before, term) >= 0 {
-			r.fail("terms do not ascend")
-		}
-		to.ends = append(to.ends, len(to.data))
-		before = term
+		ends = append(ends, len(data))
 	}
-	return to
+	return terms{data, ends}
 }
 
 // plain reports whether values of a kind are keys. Another kind than those, or terms, is an error.
