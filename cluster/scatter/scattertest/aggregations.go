@@ -166,26 +166,36 @@ func RunAggregations(t *testing.T, rounds int, make Make) {
 				if o.NoHits = rng.IntN(4) == 0; o.NoHits {
 					o.K = 0
 				}
-				want, wantErr := m.Search(t.Context(), q, &o.SearchOptions)
-				got, err := x.Search(t.Context(), q, &o)
-				what := fmt.Sprintf("search %d: %#v, K %d, selections %#v", n, q, o.K, o.Selections)
-				if (err == nil) != (wantErr == nil) {
-					t.Fatalf("%v, the Multi says %v: %s, aggregations %#v", err, wantErr, what, o.Aggregations)
-				}
-				if err != nil {
-					refused++
-					continue
-				}
-				Compare(t, what, got, want)
-				CompareAggregations(t, what, o.Aggregations, got.Aggregations, want.Aggregations)
-				if t.Failed() {
-					return
+				whole := o.SearchOptions
+				for page := range 2 {
+					want, wantErr := m.Search(t.Context(), q, &whole)
+					got, err := x.Search(t.Context(), q, &o)
+					what := fmt.Sprintf("search %d, page %d: %#v, K %d, selections %#v", n, page, q, o.K, o.Selections)
+					if (err == nil) != (wantErr == nil) {
+						t.Fatalf("%v, the Multi says %v: %s, aggregations %#v", err, wantErr, what, o.Aggregations)
+					}
+					if err != nil {
+						refused++
+						break
+					}
+					Compare(t, what, got, want)
+					CompareAggregations(t, what, o.Aggregations, got.Aggregations, want.Aggregations)
+					if t.Failed() {
+						return
+					}
+					if strings.Contains(fmt.Sprint(got.Aggregations), "map[tag:") {
+						loaded++
+					}
+					if o.NoHits || len(got.Hits) < o.K {
+						break
+					}
+					if o.After, err = got.Hits[o.K-1].Cursor(); err != nil {
+						t.Fatal(err)
+					}
+					whole.After = want.Hits[o.K-1].Cursor
 				}
 				if strings.Contains(fmt.Sprintf("%#v", q), "Mode:0x2") && len(o.Selections) > 0 {
 					either++
-				}
-				if strings.Contains(fmt.Sprint(got.Aggregations), "map[tag:") {
-					loaded++
 				}
 			}
 			if refused > rounds/4 || either == 0 || loaded == 0 {
