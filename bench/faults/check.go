@@ -146,24 +146,19 @@ func (c *checker) last(id string) string {
 
 // checkFinal compares the reads after the load with the logs: every document has its last value.
 func (c *checker) checkFinal() {
-	last := time.Duration(0)
+	final := map[string]string{} // of two reads, the second one
 	for i := range c.ops {
-		if op := &c.ops[i]; op.Action == put || op.Action == remove {
-			last = max(last, op.Return)
+		if op := &c.ops[i]; op.Client == finalClient && op.Outcome == done {
+			final[op.ID] = op.Value
 		}
 	}
-	n := 0
-	for i := range c.ops {
-		op := &c.ops[i]
-		if op.Action != getLatest || op.Call < last || op.Outcome != done {
-			continue
-		}
-		if n++; op.Value != c.last(op.ID) {
-			c.report.fail("last values", "%s is %q, by the log %q", op.ID, op.Value, c.last(op.ID))
+	for id, value := range final {
+		if value != c.last(id) {
+			c.report.fail("last values", "%s is %q, by the log %q", id, value, c.last(id))
 		}
 	}
-	if n < ids {
-		c.report.fail("last values", "%d of %d documents were read", n, ids)
+	if len(final) < ids {
+		c.report.fail("last values", "%d of %d documents were read", len(final), ids)
 	}
 }
 
@@ -303,7 +298,7 @@ func (c *checker) checkLinearizable(dir string) {
 	of := map[string][]porcupine.Operation{}
 	for i := range c.ops {
 		op := &c.ops[i]
-		x := porcupine.Operation{ClientId: op.Client, Call: int64(op.Call), Return: int64(op.Return), Output: op.Value}
+		x := porcupine.Operation{ClientId: op.Client + 1, Call: int64(op.Call), Return: int64(op.Return), Output: op.Value}
 		switch {
 		case (op.Action == put || op.Action == remove) && op.Outcome != refused:
 			if x.Input = (step{true, op.Value}); op.Outcome == unknown { // perhaps later

@@ -107,7 +107,7 @@ func (l *load) pace(ctx context.Context, client int, rate float64, operate func(
 	}
 }
 
-func (l *load) index(client int) *cluster.Index { return l.indexes[client%len(l.indexes)] }
+func (l *load) index(client int) *cluster.Index { return l.indexes[max(client, 0)%len(l.indexes)] }
 
 // write writes one to three documents, mostly of one shard.
 func (l *load) write(rng *rand.Rand, client, n int) {

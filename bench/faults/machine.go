@@ -255,8 +255,8 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// wipe removes the indexes of the node, which must not run.
-func (m *machine) wipe() error { return os.RemoveAll(filepath.Join(m.disk, "indexes")) }
+// wipe removes the replicas of the node, which must not run.
+func (m *machine) wipe() error { return os.RemoveAll(filepath.Join(m.disk, "indexes", indexName)) }
 
 // cpuTime returns the time that the node's processes have taken so far.
 func (m *machine) cpuTime() time.Duration {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -48,8 +49,13 @@ type Options struct {
 
 // A Server is a running server.
 type Server struct {
-	s    *server.Server
-	seed string // of the user of Connect; empty for none
+	s        *server.Server
+	seed     string // of the user of Connect; empty for none
+	dir      string
+	maxBytes int64
+	log      *slog.Logger
+	stop     chan struct{}
+	reviving sync.WaitGroup
 }
 
 // A server that is paused, or that no packets reach, closes no connection. Others take it for gone after
@@ -111,7 +117,12 @@ func Start(o Options) (*Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("embedded: server %s does not start", o.Name)
 	}
-	return &Server{s, seed}, nil
+	x := &Server{s: s, seed: seed, dir: o.Dir, maxBytes: o.MaxBytes, log: o.Log, stop: make(chan struct{})}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	x.reviving.Go(x.revive)
+	return x, nil
 }
 
 func split(address string) (host string, port int, err error) {
@@ -189,6 +200,8 @@ func (s *Server) Peers() int {
 
 // Close stops the server and waits until its files are closed.
 func (s *Server) Close() {
+	close(s.stop)
+	s.reviving.Wait()
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
 }

@@ -105,6 +105,68 @@ func TestThreeCopies(t *testing.T) {
 	})
 }
 
+// TestRevived: a server that has switched JetStream off switches it on again, and has the entries that it
+// missed.
+func TestRevived(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers take some seconds to start")
+	}
+	c := newTrio(t)
+	js := c.connect(1)
+	log, err := jetlog.Create(t.Context(), js, jetlog.Config{Index: "books", Replicas: 3, MaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := uint64(0)
+	put := func(n int) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			s, err := log.Append(ctx, "a", after, oplog.Message{ID: fmt.Sprint(n)})
+			cancel()
+			if err == nil {
+				after = s
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n := range 10 {
+		put(n)
+	}
+	if err := c.servers[2].SwitchOff(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 10 {
+		put(10 + n)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		stream, err := js.Stream(t.Context(), "RIFFLE_books_0")
+		if err == nil {
+			current := 0
+			for _, r := range stream.CachedInfo().Cluster.Replicas {
+				if r.Current && !r.Offline {
+					current++
+				}
+			}
+			if current == 2 {
+				break
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%+v: %v", stream, err)
+		}
+	}
+	c.servers[0].Close() // of three copies the revived one is needed now
+	c.start(0)
+	put(20)
+	if b, err := log.Bounds(t.Context()); err == nil && b.Last != 21 {
+		t.Errorf("the log ends with entry %d", b.Last)
+	}
+}
+
 // TestLostServers stops one server after the other, while changes are written through another one.
 // Every change that was acknowledged is in the log afterwards, once.
 func TestLostServers(t *testing.T) {
