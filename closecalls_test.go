@@ -65,7 +65,7 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 			}
 			return err
 		},
-		"Engine.Statistics": func(int) error { return discard(e.Statistics(ctx, q)) },
+		"Engine.Statistics": func(int) error { return discard(e.Statistics(ctx, q, nil)) },
 		"Engine.Stats":      func(int) error { return discard(e.Stats()) },
 		"Engine.Submit": func(i int) error {
 			p, err := e.Submit(ctx, batch(i))
@@ -91,7 +91,8 @@ func publicCalls(e *Engine, s *Snapshot) map[string]func(i int) error {
 		"Snapshot.IDs":         func(int) error { return lastOf(s.IDs("")) },
 		"Snapshot.Len":         func(int) error { return discard(s.Len()) },
 		"Snapshot.Position":    func(int) error { return discard(s.Position()) },
-		"Snapshot.Statistics":  func(int) error { return discard(s.Statistics(ctx, q)) },
+		"Snapshot.Revision":    func(int) error { return discard(s.Revision()) },
+		"Snapshot.Statistics":  func(int) error { return discard(s.Statistics(ctx, q, nil)) },
 		"Snapshot.Search":      func(int) error { return discard(s.Search(ctx, q, load)) },
 		"Snapshot.Suggest":     func(int) error { return discard(s.Suggest(ctx, "text", "w", nil)) },
 		"Snapshot.Terms":       func(int) error { return lastOf(s.Terms(ctx, "text", "")) },

@@ -352,3 +352,27 @@ func TestCursorWithExclusions(t *testing.T) {
 		}
 	}
 }
+
+// TestCursorOfExactValues pages through the matches of a text in a field that has numbers and booleans and
+// that no schema declares.
+func TestCursorOfExactValues(t *testing.T) {
+	ix := newIndex(t, nil)
+	for i := range 5 {
+		ix.put(fmt.Sprint(i), map[string]any{"exact": true})
+	}
+	o := &SearchOptions{K: 2, ExactTotal: true}
+	found := 0
+	for range 4 {
+		res := ix.search(match("exact", "true"), o)
+		if found += len(res.Hits); res.Total != 5 {
+			t.Fatalf("%d matches, want 5", res.Total)
+		}
+		if len(res.Hits) < o.K {
+			break
+		}
+		o.After = res.Hits[o.K-1].Cursor
+	}
+	if found != 5 {
+		t.Errorf("%d hits, want 5", found)
+	}
+}

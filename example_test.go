@@ -679,7 +679,7 @@ func ExampleStatistics() {
 	for range 2 {
 		e, done := library(nil)
 		defer done()
-		own, err := e.Statistics(ctx, q)
+		own, err := e.Statistics(ctx, q, nil)
 		if err != nil {
 			log.Fatal(err)
 		}

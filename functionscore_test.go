@@ -542,7 +542,7 @@ func TestFunctionAcrossEngines(t *testing.T) {
 		}
 		var stats Statistics
 		for _, p := range parts {
-			s, err := p.Statistics(t.Context(), q)
+			s, err := p.Statistics(t.Context(), q, nil)
 			whole.must(err)
 			stats.Add(s)
 		}

@@ -35,6 +35,10 @@ type HighlightOptions struct {
 	// InOrder sorts the fragments of a field as they are in the text. By default the best comes first.
 	InOrder bool
 
+	// Query is the query whose matches are marked; nil stands for that of the search. It decides nothing about
+	// which documents are hits.
+	Query Query `json:"-"`
+
 	// Lead makes a field without a match yield its beginning, as a fragment with Score 0.
 	Lead bool
 }
@@ -150,7 +154,9 @@ func newHighlighter(s *document.Schema, rw *plan.Rewriter, q Query, o *Highlight
 	}
 	h := &Highlighter{}
 	if o != nil {
-		h.o = *o
+		if h.o = *o; o.Query != nil {
+			q = o.Query
+		}
 	}
 	h.o.Fragments, h.o.Size = cmp.Or(h.o.Fragments, 1), cmp.Or(h.o.Size, fragmentSize)
 	for _, name := range h.o.Fields {

@@ -632,3 +632,17 @@ func BenchmarkHighlight(b *testing.B) {
 		}
 	}
 }
+
+// TestHighlightQuery marks the matches of another query than that of the search.
+func TestHighlightQuery(t *testing.T) {
+	ix := newIndex(t, nil)
+	ix.put("1", map[string]any{"t": "the white whale and the ship"})
+	res := ix.search(IDs{Values: []string{"1"}}, &SearchOptions{Highlight: &HighlightOptions{Query: match("t", "whale")}})
+	if len(res.Hits) != 1 || len(res.Hits[0].Fragments["t"]) != 1 || len(res.Hits[0].Fragments["t"][0].Matches) != 1 {
+		t.Errorf("%+v", res.Hits)
+	}
+	res = ix.search(match("t", "white"), &SearchOptions{Highlight: &HighlightOptions{Query: match("t", "nothing")}})
+	if len(res.Hits) != 1 || len(res.Hits[0].Fragments) > 0 {
+		t.Errorf("%+v", res.Hits)
+	}
+}

@@ -96,7 +96,7 @@ func (ix *testIndex) likeBool(q MoreLikeThis, docs map[string]modelDoc) Query {
 			}
 		}
 		with := 0.0
-		st, err := ix.Statistics(ix.t.Context(), Term{field, "w1"})
+		st, err := ix.Statistics(ix.t.Context(), Term{field, "w1"}, nil)
 		ix.must(err)
 		with = float64(st.Fields[field].Documents)
 		for c, err := range ix.Terms(ix.t.Context(), field, "") {

@@ -321,25 +321,25 @@ func (s *MultiSnapshot) Count(ctx context.Context, q Query) (int, error) {
 	return v.count(ctx, q)
 }
 
-// Statistics returns the BM25 statistics of the fields and terms of a query in all engines together;
+// Statistics returns the statistics of a query in all engines together;
 // see Engine.Statistics.
-func (m *Multi) Statistics(ctx context.Context, q Query) (*Statistics, error) {
+func (m *Multi) Statistics(ctx context.Context, q Query, o *SearchOptions) (*Statistics, error) {
 	v, err := m.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer v.release()
-	return v.statistics(ctx, q)
+	return v.statistics(ctx, q, o)
 }
 
-// Statistics returns the BM25 statistics of the fields and terms of a query; see Multi.Statistics.
-func (s *MultiSnapshot) Statistics(ctx context.Context, q Query) (*Statistics, error) {
+// Statistics returns the statistics of a query; see Multi.Statistics.
+func (s *MultiSnapshot) Statistics(ctx context.Context, q Query, o *SearchOptions) (*Statistics, error) {
 	v, err := s.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer v.release()
-	return v.statistics(ctx, q)
+	return v.statistics(ctx, q, o)
 }
 
 // Explain derives the score of the document with an id; see Engine.Explain. The error matches

@@ -42,7 +42,7 @@ func TestPartialAggregations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum, err := m.Statistics(t.Context(), q)
+			sum, err := m.Statistics(t.Context(), q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

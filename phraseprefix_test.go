@@ -128,9 +128,9 @@ func TestPhrasePrefixBounds(t *testing.T) {
 	if len(want) != 8 {
 		t.Fatalf("%d hits", len(want))
 	}
-	st, err := halves[0].Statistics(t.Context(), q)
+	st, err := halves[0].Statistics(t.Context(), q, nil)
 	whole.must(err)
-	other, err := halves[1].Statistics(t.Context(), q)
+	other, err := halves[1].Statistics(t.Context(), q, nil)
 	whole.must(err)
 	st.Add(other)
 	for _, half := range halves {

@@ -148,6 +148,14 @@ type Result struct {
 	// the field among all documents that match, and one more if some have none.
 	Groups int
 
+	// Fingerprint is a hash of all that turns frequencies into scores, of a search with
+	// SearchOptions.Statistics: the terms as the analyzers leave them, weights, parameters of BM25 and the
+	// static rank. Scores of several indexes can be compared if theirs agree.
+	Fingerprint uint64 `json:",omitempty"`
+
+	// GroupCounts are all groups, of a search with Collapse.Count, in no particular order.
+	GroupCounts []GroupCount `json:",omitempty"`
+
 	// Incomplete is set when a part of the query stands for more terms than Options.MaxTerms: see
 	// SearchOptions.Partial.
 	Incomplete bool
@@ -208,7 +216,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 	s = search.Settings{
 		Settings: plan.Settings{
 			CountAll: o.ExactTotal, MaxTerms: e.opts.MaxTerms, Partial: o.Partial, Sim: *e.opts.Similarity, Alpha: e.opts.Rank.Alpha, Outside: o.Statistics,
-			AllowUnknown: e.opts.AllowUnknownFields || o.Statistics != nil, // another index may have the field
+			AllowUnknown: e.opts.AllowUnknownFields || o.Statistics != nil && o.Statistics.Traits == nil, // another index may have the field
 		},
 		From: o.From, Cursor: o.After.at,
 	}
@@ -270,7 +278,7 @@ func (e *Engine) settings(o *SearchOptions) (s search.Settings, err error) {
 			errs = append(errs, err)
 		}
 		if c != nil {
-			if s.Collapse, s.CollapseBytes = c.Field, e.opts.CollapseBytes; c.Field == "" {
+			if s.Collapse, s.CollapseBytes, s.AllGroups = c.Field, e.opts.CollapseBytes, c.Count; c.Field == "" {
 				fault("Collapse.Field", "is missing")
 			}
 		}
@@ -358,8 +366,8 @@ type Searcher interface {
 	// Explain derives the score that Search gives a document.
 	Explain(ctx context.Context, q Query, id string, o *SearchOptions) (*Explanation, error)
 
-	// Statistics returns the BM25 statistics of the fields and terms of a query.
-	Statistics(ctx context.Context, q Query) (*Statistics, error)
+	// Statistics returns what the score of a query depends on, for several indexes that answer as one.
+	Statistics(ctx context.Context, q Query, o *SearchOptions) (*Statistics, error)
 }
 
 var _, _ Searcher = (*Engine)(nil), (*Snapshot)(nil)
@@ -569,6 +577,12 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 	res.Profile.fetched()
 	if o.Collapse != nil {
 		res.Groups = x.Groups()
+		if o.Collapse.Count {
+			res.GroupCounts = groupCounts(x)
+		}
+	}
+	if o.Statistics != nil {
+		res.Fingerprint = x.Fingerprint()
 	}
 	if err := v.aggregate(ctx, x, q, o, res); err != nil {
 		return nil, err

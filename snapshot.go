@@ -78,6 +78,19 @@ func (s *Snapshot) Position() ([]byte, error) {
 	return v.position(), nil
 }
 
+// Revision names the documents that count in Statistics: snapshots of one revision have the same for every
+// query. It is a text without spaces. Indexes to which the same batches with positions were applied (see
+// Batch.Position), and no others, have the same revisions as long as none has a deleted document that is
+// not merged away. Otherwise revisions of several engines differ.
+func (s *Snapshot) Revision() (string, error) {
+	v, err := s.hold()
+	if err != nil {
+		return "", err
+	}
+	defer v.Release()
+	return v.Revision(), nil
+}
+
 // Get returns the stored fields of a document; see Hit.Fields for their types. It
 // returns ErrNotFound when no document has the id.
 func (s *Snapshot) Get(ctx context.Context, id string) (map[string]any, error) {

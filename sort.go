@@ -256,4 +256,24 @@ type Collapse struct {
 	// Field is a field with a column, as that of a SortKey. Of several values of a document the least
 	// counts. Documents without a value are a group, too.
 	Field string `json:"field"`
+
+	// Count asks for Result.GroupCounts: the sizes of all groups, for an answer that is put together from
+	// those of several indexes.
+	Count bool `json:"count,omitempty"`
+}
+
+// A GroupCount is a group of a search with SearchOptions.Collapse.
+type GroupCount struct {
+	Group  any  // as Hit.Group
+	Size   int  // as Hit.GroupSize
+	Before bool // its hit is not after SearchOptions.After
+}
+
+// groupCounts returns all groups of a run.
+func groupCounts(x *search.Run) []GroupCount {
+	counts := make([]GroupCount, 0, x.Groups())
+	x.EachGroup(func(value any, size int, before bool) {
+		counts = append(counts, GroupCount{value, size, before})
+	})
+	return counts
 }

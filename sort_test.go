@@ -263,7 +263,7 @@ func checkSort(t *testing.T, rng *rand.Rand, w sortWorld) {
 	o := SearchOptions{K: 1 + rng.IntN(60), Sort: keys, ExactTotal: rng.IntN(2) == 0}
 	matches, sizes := len(want), map[string]int{} // by engine and id
 	if rng.IntN(3) == 0 {
-		o.Collapse = &Collapse{Field: []string{"num", "key", "flag", "when"}[rng.IntN(4)]}
+		o.Collapse = &Collapse{Field: []string{"num", "key", "flag", "when"}[rng.IntN(4)], Count: rng.IntN(2) == 0}
 		if rng.IntN(3) == 0 {
 			keys, o.Sort = bestFirst, nil
 			sortHits(want, keys)
@@ -284,6 +284,17 @@ func checkSort(t *testing.T, rng *rand.Rand, w sortWorld) {
 		rest = rest[:min(len(rest), o.K)]
 		if len(res.Hits) != len(rest) || o.ExactTotal && (res.Total != matches || !res.TotalExact) || res.Total > matches || o.Collapse != nil && res.Groups != len(want) {
 			t.Fatalf("%s, from %d: %d hits of %d, want %d of %d", describe, from, len(res.Hits), res.Total, len(rest), len(want))
+		}
+		if o.Collapse != nil && o.Collapse.Count {
+			before, documents := 0, 0
+			for _, g := range res.GroupCounts {
+				if documents += g.Size; g.Before {
+					before++
+				}
+			}
+			if o.From == 0 && before != from || documents != matches || len(res.GroupCounts) != len(want) {
+				t.Fatalf("%s, from %d: %d groups of %d documents, %d before, want %d of %d", describe, from, len(res.GroupCounts), documents, before, len(want), matches)
+			}
 		}
 		for i, h := range res.Hits {
 			if h.ID != rest[i].ID || h.Engine != rest[i].Engine || len(h.Sort) != len(o.Sort) {

@@ -46,7 +46,7 @@ func TestSharedStatistics(t *testing.T) {
 		for _, alpha := range []*float64{nil, &half} {
 			var sum Statistics
 			for _, ix := range shards {
-				s, err := ix.Statistics(t.Context(), q)
+				s, err := ix.Statistics(t.Context(), q, nil)
 				ix.must(err)
 				sum.Add(s)
 			}
@@ -54,7 +54,7 @@ func TestSharedStatistics(t *testing.T) {
 			whole.must(err)
 			stats := new(Statistics)
 			whole.must(json.Unmarshal(data, stats))
-			if own, err := whole.Statistics(t.Context(), q); err != nil || !reflect.DeepEqual(own, stats) {
+			if own, err := whole.Statistics(t.Context(), q, nil); err != nil || !reflect.DeepEqual(own, stats) {
 				t.Fatalf("%v: %s %v, want %v", q, data, err, own)
 			}
 			want := map[string]float64{}
@@ -85,11 +85,78 @@ func TestSharedStatistics(t *testing.T) {
 			}
 		}
 	}
-	stats, err := whole.Statistics(t.Context(), match("t", "w1"))
+	stats, err := whole.Statistics(t.Context(), match("t", "w1"), nil)
 	whole.must(err)
 	var qe *QueryError
 	if _, err := whole.Search(t.Context(), match("t", "w1 w2"), &SearchOptions{Statistics: stats}); !errors.As(err, &qe) || qe.Part != "SearchOptions.Statistics" {
 		t.Errorf("statistics of another query: %v", err)
+	}
+}
+
+// sharedStatistics returns the statistics of a query in several indexes, which have passed through JSON.
+func sharedStatistics(t testing.TB, q Query, of ...Searcher) (sum *Statistics) {
+	t.Helper()
+	for again, rounds := true, 0; again; rounds++ {
+		if rounds == 8 {
+			t.Fatalf("%v: its statistics are asked for again and again", q)
+		}
+		var parts []*Statistics
+		for _, s := range of {
+			own, err := s.Statistics(t.Context(), q, &SearchOptions{Statistics: sum})
+			if err != nil {
+				t.Fatalf("%v: %v", q, err)
+			}
+			data, err := json.Marshal(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own = new(Statistics)
+			if err := json.Unmarshal(data, own); err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, own)
+		}
+		sum, again = SumStatistics(sum, parts...)
+	}
+	return sum
+}
+
+// TestRevision: two indexes with the same batches have one revision, unless documents are deleted and not
+// merged away; every batch changes it.
+func TestRevision(t *testing.T) {
+	a, b := newIndex(t, nil), newIndex(t, nil)
+	revision := func(ix *testIndex) string {
+		t.Helper()
+		s, err := ix.Snapshot()
+		ix.must(err)
+		defer s.Close()
+		r, err := s.Revision()
+		ix.must(err)
+		return r
+	}
+	seen := map[string]bool{}
+	step := func(same bool, position string, change func(*Batch)) {
+		t.Helper()
+		for _, ix := range []*testIndex{a, b} {
+			batch := &Batch{Position: []byte(position)}
+			change(batch)
+			ix.must(ix.Apply(t.Context(), batch))
+		}
+		ra, rb := revision(a), revision(b)
+		if (ra == rb) != same || seen[ra] || ra != revision(a) {
+			t.Errorf("at %s: revisions %s, %s", position, ra, rb)
+		}
+		seen[ra] = true
+	}
+	step(true, "1", func(batch *Batch) { batch.Put("1", map[string]any{"t": "x"}) })
+	a.flush()
+	step(true, "2", func(batch *Batch) { batch.Put("2", map[string]any{"t": "y"}) })
+	step(false, "3", func(batch *Batch) { batch.Put("1", map[string]any{"t": "z"}) })
+	for _, ix := range []*testIndex{a, b} {
+		ix.must(ix.Compact(t.Context()))
+	}
+	if ra, rb := revision(a), revision(b); ra != rb || seen[ra] {
+		t.Errorf("compacted: revisions %s, %s", ra, rb)
 	}
 }
 
@@ -104,7 +171,7 @@ func FuzzStatistics(f *testing.F) {
 		f.Fatal(err)
 	}
 	q := Bool{Should: []Query{match("t", "x y z"), Term{"n", 5}}}
-	s, err := e.Statistics(f.Context(), q)
+	s, err := e.Statistics(f.Context(), q, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -48,9 +48,12 @@ func (c *Client) open(ctx context.Context, x *topology.Index) (_ *generation, er
 		s := remote.NewShard(remote.NATS(c.conn, x.Name, x.Epoch, i), nodes...)
 		ix.shards, all = append(ix.shards, s), append(all, s)
 	}
-	ix.all, err = scatter.New(all...)
+	if ix.all, err = scatter.New(all...); err != nil {
+		return nil, err
+	}
+	ix.all.CacheStatistics(func() riffle.Searcher { return ix.checker.current() })
 	ix.seen.Store(x)
-	return ix, err
+	return ix, nil
 }
 
 // told says what the map has now: where the replicas are, and the schema.

@@ -27,6 +27,15 @@ type Collapsed struct {
 	Count  int     // of all groups
 	Total  int     // of all matches
 	Work   blockmax.Work
+
+	All []GroupSize // with Grouping.All, in no particular order
+}
+
+// A GroupSize is a group without its place.
+type GroupSize struct {
+	Value  KeyValue
+	Size   int
+	Before bool // its place is not after that of the order
 }
 
 // A Grouping says which matches are a group.
@@ -36,6 +45,7 @@ type Grouping struct {
 	Columns []*columns.Column
 
 	Bytes int64 // of memory that groups may take; 0 for no bound
+	All   bool  // the sizes of all groups are wanted
 }
 
 // A GroupLimitError says that groups take too much memory.
@@ -112,14 +122,19 @@ func (j *collapseJob) hold(bytes int64) error {
 // first returns the first k groups after the place of an order.
 func (j *collapseJob) first(o *Order, k int) Collapsed {
 	all := make([]*Group, 0, len(j.groups))
+	var sizes []GroupSize
 	for _, g := range j.groups {
-		if o.After != nil && !o.isAfter(&g.Place) {
+		before := o.After != nil && !o.isAfter(&g.Place)
+		if j.by.All {
+			sizes = append(sizes, GroupSize{g.Value, g.Size, before})
+		}
+		if before {
 			continue
 		}
 		all = append(all, g)
 	}
 	slices.SortFunc(all, func(a, b *Group) int { return o.Compare(&a.Place, &b.Place) })
-	found := Collapsed{Groups: make([]Group, min(k, len(all))), Count: len(j.groups), Total: j.total}
+	found := Collapsed{Groups: make([]Group, min(k, len(all))), Count: len(j.groups), Total: j.total, All: sizes}
 	for i := range found.Groups {
 		found.Groups[i] = *all[i]
 	}

@@ -117,7 +117,7 @@ func (s *Server) listsOf(ctx context.Context, ix *index, q riffle.Query) []slog.
 	defer s.planning.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowPlanTime)
 	defer cancel()
-	stats, err := ix.engine.Statistics(ctx, q)
+	stats, err := ix.engine.Statistics(ctx, q, nil)
 	if err != nil {
 		return nil
 	}

@@ -236,7 +236,7 @@ func (l *load) search(client int, a action, tag string, q riffle.Query, token cl
 	op.Return, op.Outcome = l.history.now(), done
 	_, query := errors.AsType[*riffle.QueryError](err)
 	switch {
-	case query, errors.Is(err, scatter.ErrUnsupported): // some random queries are refused
+	case query: // some random queries are refused
 	case err != nil:
 		op.Outcome, op.Error = failed, err.Error()
 	default:

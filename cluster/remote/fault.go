@@ -23,7 +23,8 @@ var (
 	ErrAggregations = errors.New("remote: the aggregations of a shard are too large")
 
 	// ErrUnreachable says that no replica of a shard answers.
-	ErrUnreachable = errors.New("remote: no replica of the shard answers")
+	// It matches scatter.ErrUnavailable.
+	ErrUnreachable error = &remoteError{text: "remote: no replica of the shard answers", is: scatter.ErrUnavailable}
 )
 
 // kinds are the errors that a caller can tell apart, by the kind of their fault.
@@ -34,6 +35,7 @@ var kinds = []struct {
 	{faultMissing, riffle.ErrNotFound},
 	{faultLate, riffle.ErrLate},
 	{faultLease, ErrLease},
+	{faultRevision, scatter.ErrRevision},
 	{faultBusy, ErrBusy},
 	{faultTime, context.DeadlineExceeded},
 	{faultClosed, riffle.ErrClosed},

@@ -242,9 +242,9 @@ type fallingSession struct {
 	f *fallingShard
 }
 
-func (s *fallingSession) Statistics(ctx context.Context, q riffle.Query) (*riffle.Statistics, error) {
+func (s *fallingSession) Statistics(ctx context.Context, q riffle.Query, o *riffle.SearchOptions) (*riffle.Statistics, error) {
 	s.f.n.set(func() { clear(s.f.n.calls) })
-	st, err := s.Session.Statistics(ctx, q)
+	st, err := s.Session.Statistics(ctx, q, o)
 	s.f.n.set(func() {
 		if len(s.f.n.calls) == 1 && !s.f.fell { // no second replica was asked
 			s.f.fell, s.f.n.down = true, s.f.n.called()
@@ -331,7 +331,7 @@ func TestErrors(t *testing.T) {
 	if want := map[string]any{"text": "whale", "n": int64(7)}; err != nil || !reflect.DeepEqual(doc, want) {
 		t.Errorf("%v: %v", doc, err)
 	}
-	for _, request := range []string{"", "{}", `{"v": 2}`, `{"v": 1, "verb": "dance", "query": {"all": {}}}`, `{"v": 1, "verb": "search", "lease": "x", "query": {"all": {}}}`, `{"v": 1, "verb": "get"}`} {
+	for _, request := range []string{"", "{}", `{"v": 1}`, `{"v": 2, "verb": "dance", "query": {"all": {}}}`, `{"v": 2, "verb": "search", "lease": "x", "query": {"all": {}}}`, `{"v": 2, "verb": "get"}`} {
 		if got := string(n.servers["a"].Handle(t.Context(), []byte(request))); !strings.Contains(got, `"error":{"kind":"`) {
 			t.Errorf("%s: %s", request, got)
 		}

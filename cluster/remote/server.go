@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/scatter"
 )
 
 // A Replica is what a Server searches. *replica.Replica is one.
@@ -107,7 +108,7 @@ func (s *Server) Handle(ctx context.Context, data []byte) []byte {
 		if ctx.Err() != nil { // the server stops; the caller's deadline is in the request
 			err = fmt.Errorf("%w: %w", riffle.ErrClosed, err)
 		}
-		to = &reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Error: faultOf(err)}
+		to = &reply{Version: messageVersion, Instance: s.instance, Lease: to.Lease, Revision: to.Revision, Error: faultOf(err)}
 	}
 	b, err := json.Marshal(to)
 	if err != nil {
@@ -166,7 +167,18 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 	if r.Verb == verbMore {
 		return s.more(l, &r, to)
 	}
-	return s.answer(ctx, l, &r, to)
+	if to.Revision, err = l.snapshot.Revision(); err != nil {
+		return err
+	}
+	if r.If != "" && r.If != to.Revision {
+		return scatter.ErrRevision
+	}
+	err = s.answer(ctx, l, &r, to)
+	if r.Last && err == nil {
+		s.giveBack(id)
+		to.Lease = ""
+	}
+	return err
 }
 
 func (s *Server) get(ctx context.Context, r *request, to *reply) error {
@@ -202,7 +214,7 @@ func (s *Server) answer(ctx context.Context, l *lease, r *request, to *reply) er
 	}
 	switch r.Verb {
 	case verbStatistics:
-		to.Statistics, err = snapshot.Statistics(ctx, q)
+		to.Statistics, err = snapshot.Statistics(ctx, q, options)
 	case verbCount:
 		to.Count, err = snapshot.Count(ctx, q)
 	case verbExplain:

@@ -16,9 +16,11 @@ type session struct {
 	shard   *Shard
 	atLeast uint64
 
-	mu    sync.Mutex
-	node  *node
-	lease string
+	mu       sync.Mutex
+	first    []*node // the order in which nodes are asked; nil if it is not chosen yet
+	node     *node   // that has the lease
+	lease    string
+	revision string // of the snapshot
 }
 
 // ask sends a request to the session's replica.
@@ -31,19 +33,43 @@ func (s *session) ask(ctx context.Context, r *request, q riffle.Query) (*reply, 
 	defer s.mu.Unlock()
 	if s.node == nil {
 		r.AtLeast = s.atLeast
-		to, n, err := s.shard.first(ctx, r)
-		if to != nil && to.Lease != "" {
-			s.node, s.lease = n, to.Lease
+		to, n, err := s.shard.first(ctx, r, s.first)
+		s.first = nil
+		if to != nil {
+			s.keep(n, to)
 		}
 		return to, err
 	}
 	r.Lease = s.lease
 	to, err := s.shard.call(ctx, s.node, r)
+	if to != nil && err == nil {
+		s.keep(s.node, to)
+	}
 	_, unanswered := errors.AsType[*callError](err)
 	if (unanswered || errors.Is(err, riffle.ErrClosed)) && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", scatter.ErrGone, err)
 	}
 	return to, err
+}
+
+// keep notes what a reply says about the snapshot. Without a lease it has been given back.
+func (s *session) keep(n *node, to *reply) {
+	if s.node, s.lease, s.revision = n, to.Lease, to.Revision; to.Lease == "" {
+		s.node, s.revision = nil, ""
+	}
+}
+
+// Revision implements scatter.Revised.
+func (s *session) Revision() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.node != nil {
+		return s.revision
+	}
+	if s.first == nil {
+		s.first = s.shard.order()
+	}
+	return s.shard.revisionOf(s.first)
 }
 
 // Close gives the snapshot back.
@@ -57,21 +83,33 @@ func (s *session) Close() {
 }
 
 // Statistics implements riffle.Searcher.
-func (s *session) Statistics(ctx context.Context, q riffle.Query) (*riffle.Statistics, error) {
-	to, err := s.ask(ctx, &request{Verb: verbStatistics}, q)
+func (s *session) Statistics(ctx context.Context, q riffle.Query, o *riffle.SearchOptions) (*riffle.Statistics, error) {
+	options, err := optionsOf(o)
 	if err != nil {
 		return nil, err
+	}
+	to, err := s.ask(ctx, &request{Verb: verbStatistics, Options: options}, q)
+	if err != nil {
+		return nil, err
+	}
+	if to.Statistics == nil {
+		return nil, errors.New("remote: a reply without statistics")
 	}
 	return to.Statistics, nil
 }
 
 // Search implements riffle.Searcher.
 func (s *session) Search(ctx context.Context, q riffle.Query, o *riffle.SearchOptions) (*riffle.Result, error) {
+	return s.SearchIf(ctx, "", false, q, o)
+}
+
+// SearchIf implements scatter.Revised.
+func (s *session) SearchIf(ctx context.Context, revision string, last bool, q riffle.Query, o *riffle.SearchOptions) (*riffle.Result, error) {
 	options, err := optionsOf(o)
 	if err != nil {
 		return nil, err
 	}
-	r := &request{Verb: verbSearch, Options: options}
+	r := &request{Verb: verbSearch, Options: options, If: revision, Last: last}
 	if o != nil && len(o.Aggregations)+len(o.Selections) > 0 {
 		r.Verb = verbAggregate
 	}

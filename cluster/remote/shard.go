@@ -54,6 +54,7 @@ type node struct {
 	name     string
 	under    int    // requests under way
 	instance string // of its server, as far as it is known
+	revision string // of the last snapshot of its replica, likewise
 }
 
 // NewShard returns a shard with replicas on the nodes of these names.
@@ -98,7 +99,7 @@ func (s *Shard) Session(_ context.Context, atLeast uint64) (scatter.Session, err
 // Get returns the stored fields of a document, which the replica that answers has applied up to the
 // entry atLeast. The error matches riffle.ErrNotFound if there is none.
 func (s *Shard) Get(ctx context.Context, id string, atLeast uint64) (map[string]any, error) {
-	r, _, err := s.first(ctx, &request{Verb: verbGet, ID: &value{id}, AtLeast: atLeast})
+	r, _, err := s.first(ctx, &request{Verb: verbGet, ID: &value{id}, AtLeast: atLeast}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (s *Shard) Get(ctx context.Context, id string, atLeast uint64) (map[string]
 // Fields returns figures of the fields that documents have, as the replica that answers has them, which has
 // applied the entry atLeast.
 func (s *Shard) Fields(ctx context.Context, atLeast uint64) ([]riffle.FieldStats, error) {
-	r, _, err := s.first(ctx, &request{Verb: verbFields, AtLeast: atLeast})
+	r, _, err := s.first(ctx, &request{Verb: verbFields, AtLeast: atLeast}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +126,16 @@ func (s *Shard) order() []*node {
 		nodes[0], nodes[1] = nodes[1], nodes[0]
 	}
 	return nodes
+}
+
+// revisionOf returns the last known revision of the first node in an order.
+func (s *Shard) revisionOf(nodes []*node) string {
+	if len(nodes) == 0 {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return nodes[0].revision
 }
 
 // call asks one node.
@@ -150,6 +161,9 @@ func (s *Shard) call(ctx context.Context, n *node, r *request) (*reply, error) {
 	}
 	s.pace.add(time.Since(began))
 	n.instance = to.Instance
+	if r.Lease == "" && to.Revision != "" {
+		n.revision = to.Revision
+	}
 	if to.Error != nil {
 		return to, fmt.Errorf("node %s: %w", n.name, to.Error.err())
 	}
@@ -239,10 +253,14 @@ const (
 	pause    = 20 * time.Millisecond
 )
 
-// first asks replicas until one answers.
-func (s *Shard) first(ctx context.Context, r *request) (*reply, *node, error) {
-	for began := time.Now(); ; {
-		to, n, err := s.round(ctx, r)
+// first asks replicas until one answers: those of nodes in the first round, if it is not nil, and then in an
+// order of its own.
+func (s *Shard) first(ctx context.Context, r *request, nodes []*node) (*reply, *node, error) {
+	for began := time.Now(); ; nodes = nil {
+		if nodes == nil {
+			nodes = s.order()
+		}
+		to, n, err := s.round(ctx, r, nodes)
 		if !errors.Is(err, ErrUnreachable) || time.Since(began) > patience {
 			return to, n, err
 		}
@@ -255,8 +273,7 @@ func (s *Shard) first(ctx context.Context, r *request) (*reply, *node, error) {
 }
 
 // round asks each replica once, until one answers.
-func (s *Shard) round(ctx context.Context, r *request) (*reply, *node, error) {
-	nodes := s.order()
+func (s *Shard) round(ctx context.Context, r *request, nodes []*node) (*reply, *node, error) {
 	answers := make(chan answered, len(nodes))
 	ask := func(n *node) {
 		own := *r

@@ -60,13 +60,18 @@ func (s *search) aggregations(ctx context.Context, results []*riffle.Result) (ma
 			return nil, err
 		}
 	}
-	parts := make([]*riffle.PartialAggregations, len(results))
+	parts := make([]*riffle.PartialAggregations, 0, len(results))
 	for i, r := range results {
-		if parts[i] = r.PartialAggregations; parts[i] == nil {
+		if s.missing[i] != nil {
+			continue
+		}
+		part := r.PartialAggregations
+		if part == nil {
 			return nil, fmt.Errorf("shard %d: a result without its aggregations", i)
 		}
-		parts[i].SetEngine(strconv.Itoa(i))
-		parts[i].MaxBytes = s.given.AggregationBytes
+		part.SetEngine(strconv.Itoa(i))
+		part.MaxBytes = s.given.AggregationBytes
+		parts = append(parts, part)
 	}
 	if err := mergeAll(parts); err != nil {
 		return nil, err

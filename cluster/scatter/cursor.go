@@ -7,20 +7,26 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
+// cursorVersion is that of the texts of cursors.
+const cursorVersion = 1
+
 // A cursor is a place in the answer of all shards: for each, its last hit that comes before, and what
 // the search was decided by.
 type cursor struct {
+	Version    int                `json:"v"`
 	Shards     []riffle.Cursor    `json:"s"` // zero where no hit of the shard comes before
 	Statistics *riffle.Statistics `json:"t"`
 	Or         bool               `json:"o,omitempty"` // ModeAndOr: not enough documents have all words
 }
 
 // begun reports whether the cursor is not the beginning of an answer.
-func (c *cursor) begun() bool { return c.Statistics != nil }
+func (c *cursor) begun() bool { return c.Version != 0 }
 
 // encode returns the text of the cursor, which is safe in a URL.
 func (c *cursor) encode() (string, error) {
-	b, err := json.Marshal(c)
+	at := *c
+	at.Version = cursorVersion
+	b, err := json.Marshal(&at)
 	if err != nil {
 		return "", err
 	}
@@ -37,10 +43,12 @@ func parseCursor(text string, shards int) (c cursor, err error) {
 	if err == nil {
 		err = json.Unmarshal(b, &c)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return c, invalid("SearchOptions.After", "no cursor: %w", err)
-	}
-	if len(c.Shards) != shards || c.Statistics == nil {
+	case c.Version != cursorVersion:
+		return c, invalid("SearchOptions.After", "a cursor of version %d; this program reads version %d", c.Version, cursorVersion)
+	case len(c.Shards) != shards || c.Statistics == nil:
 		return c, invalid("SearchOptions.After", "a cursor of an index with %d shards; this one has %d", len(c.Shards), shards)
 	}
 	return c, nil

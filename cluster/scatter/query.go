@@ -22,9 +22,6 @@ const (
 // hasMode are the kinds of queries that have a mode.
 var hasMode = []string{"match", "match_bool_prefix"}
 
-// unsupported are the kinds of queries that choose words by their statistics.
-var unsupported = []string{"fuzzy", "more_like_this"}
-
 // parts returns the JSON form of a query, decoded.
 func parts(q riffle.Query) (tree any, err error) {
 	text, err := json.Marshal(q)
@@ -55,14 +52,13 @@ func each(tree any, visit func(kind string, query map[string]any)) {
 
 // supported returns an error if a search has a part that several shards cannot answer.
 func supported(q riffle.Query, o *Options) error {
-	refuse := func(part string) error { return fmt.Errorf("scatter: %s is %w", part, ErrUnsupported) }
 	switch {
 	case q == nil:
 		return nil // the shards refuse it
-	case o.Collapse != nil:
-		return refuse("Collapse")
+	case o.Collapse != nil && o.Collapse.Count:
+		return invalid("SearchOptions.Collapse.Count", "is of one shard; the answer has the groups of all")
 	case o.PartialAggregations:
-		return fmt.Errorf("scatter: PartialAggregations are of one shard; the answer has Aggregations of all")
+		return invalid("SearchOptions.PartialAggregations", "are of one shard; the answer has Aggregations of all")
 	case !o.SearchOptions.After.IsZero():
 		return invalid("SearchOptions.After", "a cursor of one shard; Options.After takes that of all")
 	case o.From > 0 && o.After != "":
@@ -70,25 +66,7 @@ func supported(q riffle.Query, o *Options) error {
 	case o.K+o.From > riffle.MaxK:
 		return invalid("SearchOptions.From", "From and K must be at most %d together, not %d + %d", riffle.MaxK, o.From, o.K)
 	}
-	var refused error
-	check := func(q riffle.Query) {
-		if q == nil {
-			return // the shards refuse it
-		}
-		tree, err := parts(q)
-		if err != nil {
-			refused = err
-			return
-		}
-		each(tree, func(kind string, _ map[string]any) {
-			if slices.Contains(unsupported, kind) {
-				refused = refuse(kind)
-			}
-		})
-	}
-	check(q)
-	filters(&o.SearchOptions, check)
-	return refused
+	return nil
 }
 
 func invalid(part, format string, args ...any) error {

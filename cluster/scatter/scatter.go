@@ -10,17 +10,32 @@
 // within a shard by their order there. Then the stored fields, versions and fragments of the hits that
 // remain are fetched, from the same snapshots.
 //
-// Whether a Match with ModeAndOr requires all words is decided by the documents of all shards.
+// The sum also decides what the query means: which terms a Fuzzy or a MoreLikeThis chooses, among those of
+// all shards; how many terms a pattern stands for; and what a field is that no schema declares. Where
+// shards differ in that, they are asked a second time, with what the others have. So a field that one of
+// the shards has is a field of the index, and one that none has is the error of one index.
+//
+// Whether a Match with ModeAndOr requires all words is decided by the documents of all shards. With
+// Collapse, shards also tell the sizes of all their groups.
+//
+// Each shard says how it scored, by a hash of the terms, weights and parameters. If shards differ the
+// search fails with ErrMismatch instead of comparing scores that cannot be compared.
+//
+// # One phase
+//
+// CacheStatistics keeps the statistics of recent terms, by the revisions of the shards' snapshots
+// (riffle.Snapshot.Revision). A search whose terms are all known is sent with their sum at once. Each
+// shard searches only if its snapshot has the revision that its part of the sum is of. If one has another,
+// nothing of the answer is used, and the search begins with the statistics. So the answer is always that
+// of the two phases. Result.Cached says whether the first was saved.
+//
+// # Missing shards
+//
+// A shard that nobody answers for is an error that matches ErrUnavailable. With Options.AllowMissing it is
+// left out instead, with its documents and statistics: Result.Missing names it, and Total is a lower bound.
 //
 // Aggregations are computed by each shard as far as one can (riffle.PartialAggregations), merged, and
 // finished here: with all buckets and different values, so that counts, orders and sums are exact.
-//
-// # What is refused
-//
-// Some parts of a search need more of a shard than statistics. They are refused with an error that
-// matches ErrUnsupported: Collapse, sorting by a place without From, and queries that choose words by how
-// many documents have them, which are Fuzzy and MoreLikeThis, and a Match with a fuzziness, also in
-// Selections and in the filters of Aggregations.
 package scatter
 
 import (
@@ -28,6 +43,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,21 +68,27 @@ type Session interface {
 // that it happens to begins again.
 var ErrGone = errors.New("the snapshot of a shard is gone")
 
+// ErrUnavailable says that nobody answers for a shard.
+var ErrUnavailable = errors.New("a shard does not answer")
+
+// ErrMismatch says that shards score differently, so that their hits cannot be merged.
+var ErrMismatch = errors.New("shards score differently")
+
 // attempts is how often a search begins, if it loses snapshots.
 const attempts = 3
 
-// ErrUnsupported says that a search has a part that cannot be answered by several shards.
-var ErrUnsupported = errors.New("not supported for an index with shards")
-
 // An Index is the shards of an index. Its methods are safe for concurrent use.
-type Index struct{ shards []Shard }
+type Index struct {
+	shards []Shard
+	cache  *cache // nil for none
+}
 
 // New returns the index of some shards, whose order decides about equal hits.
 func New(shards ...Shard) (*Index, error) {
 	if len(shards) == 0 {
 		return nil, errors.New("scatter: an index needs a shard")
 	}
-	return &Index{slices.Clone(shards)}, nil
+	return &Index{shards: slices.Clone(shards)}, nil
 }
 
 // A Result is the answer to a search.
@@ -74,11 +97,21 @@ type Result struct {
 
 	Total        int // as in riffle.Result
 	TotalExact   bool
+	Groups       int
 	Incomplete   bool
 	Aggregations map[string]riffle.AggregationResult
 
+	Missing []MissingShard // with Options.AllowMissing; Total is then not exact
+	Cached  bool           // the statistics were known: see CacheStatistics
+
 	Work     []riffle.Work // of each shard
 	Duration time.Duration
+}
+
+// A MissingShard is one that nobody answers for.
+type MissingShard struct {
+	Shard int
+	Err   error // matches ErrUnavailable
 }
 
 // A Hit is one document of a Result. Hit.Hit has no cursor.
@@ -104,6 +137,9 @@ type Options struct {
 	// AggregationBytes bounds the memory of the aggregations of all shards together, besides what each
 	// shard admits. 0 is riffle.DefaultAggregationBytes.
 	AggregationBytes int64
+	// AllowMissing answers without the shards that nobody answers for: see Result.Missing. An answer
+	// without any shard is an error all the same.
+	AllowMissing bool
 }
 
 // Search ranks the documents of all shards that match a query.
@@ -146,7 +182,7 @@ func (x *Index) Count(ctx context.Context, q riffle.Query, o *Options) (int, err
 	}
 	n := 0
 	err := x.retry(ctx, q, counted, func(s *search) (err error) {
-		n, err = s.count(ctx, q)
+		n, err = s.countAll(ctx)
 		return err
 	})
 	return n, err
@@ -168,6 +204,7 @@ func (x *Index) Explain(ctx context.Context, q riffle.Query, id string, o *Optio
 
 func (s *search) explain(ctx context.Context, id string) (*riffle.Explanation, error) {
 	s.given.Aggregations, s.given.Selections = nil, nil
+	s.uncached = true // Explain cannot check revisions
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -194,14 +231,21 @@ func (s *search) explain(ctx context.Context, id string) (*riffle.Explanation, e
 
 // A search is one call.
 type search struct {
+	x        *Index
 	given    Options
 	asked    riffle.Query
 	query    riffle.Query // that, with ModeAndOr decided, after prepare
 	k        int          // hits to return
 	from     int
 	sessions []Session
-	after    cursor // with the statistics, after prepare
-	apart    apart  // after prepare
+	after    cursor   // with the statistics, after prepare
+	apart    apart    // after prepare
+	expected []string // revisions of the snapshots that the statistics are of, if these were cached
+
+	mu      sync.Mutex
+	missing []error // by shard
+
+	uncached bool // cached statistics are not to be used
 }
 
 // begin takes sessions of all shards.
@@ -212,7 +256,10 @@ func (x *Index) begin(ctx context.Context, q riffle.Query, o *Options) (*search,
 	if o.AtLeast != nil && len(o.AtLeast) != len(x.shards) {
 		return nil, fmt.Errorf("scatter: Options.AtLeast has %d sequences for %d shards", len(o.AtLeast), len(x.shards))
 	}
-	s := &search{given: *o, asked: q, query: q, sessions: make([]Session, len(x.shards)), k: o.K, from: o.From}
+	s := &search{
+		x: x, given: *o, asked: q, query: q, k: o.K, from: o.From,
+		sessions: make([]Session, len(x.shards)), missing: make([]error, len(x.shards)),
+	}
 	if s.k == 0 && !o.NoHits {
 		s.k = riffle.DefaultK
 	}
@@ -249,7 +296,8 @@ func (s *search) close() {
 	}
 }
 
-// each calls a function for all shards at once. The first error ends the context of the others.
+// each calls a function for all shards at once, except for those that are missing. The first error ends the
+// context of the others.
 func (s *search) each(ctx context.Context, call func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -257,8 +305,11 @@ func (s *search) each(ctx context.Context, call func(ctx context.Context, i int)
 	var first error
 	var wg sync.WaitGroup
 	for i := range s.sessions {
+		if s.missing[i] != nil {
+			continue
+		}
 		wg.Go(func() {
-			if err := call(ctx, i); err != nil {
+			if err := call(ctx, i); err != nil && !s.misses(i, err) {
 				once.Do(func() {
 					first = fmt.Errorf("shard %d: %w", i, err)
 					cancel()
@@ -267,40 +318,60 @@ func (s *search) each(ctx context.Context, call func(ctx context.Context, i int)
 		})
 	}
 	wg.Wait()
+	if first == nil && !slices.Contains(s.missing, nil) {
+		return fmt.Errorf("no shard answers: %w", errors.Join(s.missing...))
+	}
 	return first
 }
 
-// prepare decides ModeAndOr and sums the statistics, unless the cursor has both.
+// misses reports whether the search goes on without a shard.
+func (s *search) misses(i int, err error) bool {
+	if !s.given.AllowMissing || !errors.Is(err, ErrUnavailable) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missing[i] = err
+	return true
+}
+
+// prepare finds the statistics of all shards, unless the cursor has them, and decides ModeAndOr.
 func (s *search) prepare(ctx context.Context) error {
-	and, or, either, err := decided(s.query)
+	and, or, either, err := decided(s.asked)
 	if err != nil {
 		return err
 	}
-	if either {
-		if !s.after.begun() {
-			n, err := s.count(ctx, selected(and, &s.given.SearchOptions))
-			if err != nil {
+	begun := s.after.begun()
+	switch {
+	case s.given.Statistics != nil:
+		s.after.Statistics = s.given.Statistics
+	case !begun:
+		if s.after.Statistics, s.expected = s.x.cache.guess(ctx, s); s.expected == nil {
+			if s.after.Statistics, err = s.statistics(ctx); err != nil {
 				return err
 			}
-			s.after.Or = n < s.enough()
 		}
-		if err := s.decideApart(ctx, and, or); err != nil {
+	}
+	if s.query = s.asked; !either {
+		return nil
+	}
+	if !begun {
+		n, err := s.count(ctx, selected(and, &s.given.SearchOptions))
+		if err != nil {
 			return err
 		}
-		if s.query = and; s.after.Or {
-			s.query = or
-		}
+		s.after.Or = n < s.enough()
 	}
-	if s.given.Statistics != nil {
-		s.after.Statistics = s.given.Statistics
+	if err := s.decideApart(ctx, and, or); err != nil {
+		return err
 	}
-	if s.after.Statistics == nil {
-		s.after.Statistics, err = s.statistics(ctx)
+	if s.query = and; s.after.Or {
+		s.query = or
 	}
-	return err
+	return nil
 }
 
-// enough is the number of documents with all words of a Match with ModeAndOr that are enough.
+// enough is how many documents must have all words of a Match with ModeAndOr.
 func (s *search) enough() int {
 	if s.given.NoHits {
 		return riffle.DefaultK
@@ -308,26 +379,55 @@ func (s *search) enough() int {
 	return s.k
 }
 
-func (s *search) statistics(ctx context.Context) (*riffle.Statistics, error) {
-	parts := make([]*riffle.Statistics, len(s.sessions))
-	err := s.each(ctx, func(ctx context.Context, i int) (err error) {
-		parts[i], err = s.sessions[i].Statistics(ctx, s.query)
-		return err
-	})
-	if err != nil {
-		return nil, err
+// statistics asks the shards for the statistics of the query until these are complete.
+func (s *search) statistics(ctx context.Context) (sum *riffle.Statistics, err error) {
+	o := s.meaning()
+	for range mostRounds {
+		parts := make([]*riffle.Statistics, len(s.sessions))
+		o.Statistics = sum
+		err := s.each(ctx, func(ctx context.Context, i int) (err error) {
+			parts[i], err = s.sessions[i].Statistics(ctx, s.asked, &o)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, err := range s.missing {
+			if err != nil {
+				parts[i] = nil
+			}
+		}
+		s.x.cache.learn(s, parts)
+		var again bool
+		if sum, again = riffle.SumStatistics(sum, slices.DeleteFunc(parts, func(p *riffle.Statistics) bool { return p == nil })...); !again {
+			return sum, nil
+		}
 	}
-	sum := parts[0]
-	for _, part := range parts[1:] {
-		sum.Add(part)
-	}
-	return sum, nil
+	return nil, errors.New("scatter: the shards do not agree about what the query means")
 }
 
+// meaning returns the options on which the statistics of the query depend.
+func (s *search) meaning() riffle.SearchOptions {
+	o := &s.given.SearchOptions
+	return riffle.SearchOptions{
+		Now: o.Now, Sort: o.Sort, Collapse: o.Collapse, Partial: o.Partial,
+		Aggregations: o.Aggregations, PartialAggregations: len(o.Aggregations) > 0, Selections: o.Selections,
+	}
+}
+
+// mostRounds bounds how often shards are asked for statistics: each round adds what the shards lack of each
+// other, about a part of the query.
+const mostRounds = 32
+
+// count counts the documents that match a query, once prepare has found the statistics.
 func (s *search) count(ctx context.Context, q riffle.Query) (n int, err error) {
 	counts := make([]int, len(s.sessions))
-	err = s.each(ctx, func(ctx context.Context, i int) (err error) {
-		counts[i], err = s.sessions[i].Count(ctx, q)
+	err = s.each(ctx, func(ctx context.Context, i int) error {
+		o := riffle.SearchOptions{NoHits: true, Statistics: s.after.Statistics, Now: s.given.Now, Partial: s.given.SearchOptions.Partial}
+		r, err := s.searchOne(ctx, i, false, q, &o)
+		if err == nil {
+			counts[i] = r.Total
+		}
 		return err
 	})
 	for _, m := range counts {
@@ -336,12 +436,60 @@ func (s *search) count(ctx context.Context, q riffle.Query) (n int, err error) {
 	return n, err
 }
 
+// countAll counts the documents that match the query of the search.
+func (s *search) countAll(ctx context.Context) (n int, err error) {
+	err = s.certain(ctx, func() error {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		n, err = s.count(ctx, s.query)
+		return err
+	})
+	return n, err
+}
+
+// searchOne searches a shard, whose snapshot must be the one that cached statistics are of. last says that
+// the search needs the snapshot no more.
+func (s *search) searchOne(ctx context.Context, i int, last bool, q riffle.Query, o *riffle.SearchOptions) (*riffle.Result, error) {
+	session, ok := s.sessions[i].(Revised)
+	if !ok {
+		return s.sessions[i].Search(ctx, q, o)
+	}
+	revision := ""
+	if s.expected != nil {
+		revision = s.expected[i]
+	}
+	return session.SearchIf(ctx, revision, last, q, o)
+}
+
+// certain calls run, and calls it again without cached statistics if these are not of the shards' snapshots.
+func (s *search) certain(ctx context.Context, run func() error) error {
+	err := run()
+	if s.expected == nil {
+		return err
+	}
+	var qe *riffle.QueryError
+	switch {
+	case errors.Is(err, ErrRevision):
+		s.x.cache.rest()
+	case errors.As(err, &qe): // it may be of the statistics
+	case err == nil && slices.ContainsFunc(s.missing, func(err error) bool { return err != nil }): // whose statistics were among them
+	default:
+		return err
+	}
+	s.expected, s.after.Statistics, s.after.Or, s.apart, s.uncached = nil, nil, false, apart{}, true
+	return run()
+}
+
 // options returns those of the search of a shard, which loads nothing.
 func (s *search) options(i int) riffle.SearchOptions {
 	o := s.given.SearchOptions
 	o.Load, o.Versions, o.Highlight = nil, false, nil
 	if o.PartialAggregations = len(o.Aggregations) > 0; s.apart.some {
 		o.Aggregations, o.PartialAggregations = nil, false
+	}
+	if o.Collapse != nil {
+		o.Collapse = &riffle.Collapse{Field: o.Collapse.Field, Count: true}
 	}
 	o.K, o.From = 0, 0
 	if !o.NoHits {
@@ -354,26 +502,38 @@ func (s *search) options(i int) riffle.SearchOptions {
 
 // search asks all shards and merges what they find.
 func (s *search) search(ctx context.Context) (*Result, error) {
-	if err := s.prepare(ctx); err != nil {
-		return nil, err
-	}
 	results := make([]*riffle.Result, len(s.sessions))
-	err := s.each(ctx, func(ctx context.Context, i int) (err error) {
-		o := s.options(i)
-		results[i], err = s.sessions[i].Search(ctx, s.query, &o)
-		return err
+	last := !s.loads() && s.given.Collapse == nil && len(s.given.Aggregations) == 0
+	err := s.certain(ctx, func() error {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		return s.each(ctx, func(ctx context.Context, i int) (err error) {
+			o := s.options(i)
+			results[i], err = s.searchOne(ctx, i, last, s.query, &o)
+			return err
+		})
 	})
+	if err == nil {
+		err = s.comparable(results)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{TotalExact: true}
-	for _, part := range results {
+	r := &Result{TotalExact: true, Cached: s.expected != nil}
+	for i, part := range results {
+		if s.missing[i] != nil {
+			r.Missing = append(r.Missing, MissingShard{i, s.missing[i]})
+			r.TotalExact, results[i] = false, nil
+			r.Work = append(r.Work, riffle.Work{})
+			continue
+		}
 		r.Total += part.Total
 		r.TotalExact = r.TotalExact && part.TotalExact
 		r.Incomplete = r.Incomplete || part.Incomplete
 		r.Work = append(r.Work, part.Work)
 	}
-	if r.Hits, err = s.merge(results); err != nil {
+	if r.Hits, r.Groups, err = s.merge(ctx, results); err != nil {
 		return nil, err
 	}
 	if r.Aggregations, err = s.aggregations(ctx, results); err != nil {
@@ -382,10 +542,35 @@ func (s *search) search(ctx context.Context) (*Result, error) {
 	return r, s.load(ctx, r.Hits)
 }
 
+// comparable returns an error if shards have scored differently.
+func (s *search) comparable(results []*riffle.Result) error {
+	of := map[uint64][]string{}
+	for i, r := range results {
+		if s.missing[i] == nil {
+			of[r.Fingerprint] = append(of[r.Fingerprint], strconv.Itoa(i))
+		}
+	}
+	if len(of) < 2 {
+		return nil
+	}
+	var sides []string
+	for _, shards := range of {
+		sides = append(sides, strings.Join(shards, ", "))
+	}
+	slices.Sort(sides)
+	return fmt.Errorf("scatter: %w: shards %s; their nodes may run different versions of riffle, as while they are upgraded one by one, or have different options, such as analyzers, Similarity or Rank",
+		ErrMismatch, strings.Join(sides, " as against "))
+}
+
+// loads reports whether hits have parts that are fetched when they are known.
+func (s *search) loads() bool {
+	return len(s.given.Load) > 0 || s.given.Versions || s.given.Highlight != nil
+}
+
 // load fetches what the hits lack, from the shards that have them.
 func (s *search) load(ctx context.Context, hits []Hit) error {
 	o := s.given.SearchOptions
-	if len(o.Load) == 0 && !o.Versions && o.Highlight == nil {
+	if !s.loads() || len(hits) == 0 {
 		return nil
 	}
 	of := make([][]*Hit, len(s.sessions))
@@ -400,14 +585,15 @@ func (s *search) load(ctx context.Context, hits []Hit) error {
 		for j, h := range of[i] {
 			ids[j] = h.ID
 		}
-		// The query stands beside the ids for its words, which fragments mark: the one that was given,
-		// because they mark what a Match with ModeAndOr finds in a document, not what it decided.
-		among := riffle.Bool{Filter: []riffle.Query{riffle.IDs{Values: ids}}}
-		if o.Highlight != nil {
-			among.Should = []riffle.Query{s.asked}
+		// Fragments mark what a Match with ModeAndOr finds in a document, not what it decided.
+		highlight := o.Highlight
+		if highlight != nil && highlight.Query == nil {
+			marked := *highlight
+			marked.Query, highlight = s.asked, &marked
 		}
-		found, err := s.sessions[i].Search(ctx, among, &riffle.SearchOptions{
-			K: len(ids), Load: o.Load, Versions: o.Versions, Highlight: o.Highlight, Now: s.given.Now, Partial: o.Partial,
+		found, err := s.sessions[i].Search(ctx, riffle.IDs{Values: ids}, &riffle.SearchOptions{
+			K: len(ids), Load: o.Load, Versions: o.Versions, Highlight: highlight, Now: s.given.Now, Partial: o.Partial,
+			Statistics: &riffle.Statistics{Traits: s.after.Statistics.Traits}, // what the query means, without numbers
 		})
 		if err != nil {
 			return err

@@ -40,23 +40,6 @@ func TestExact(t *testing.T) { scattertest.Run(t, 300, locals) }
 
 func TestAggregationsExact(t *testing.T) { scattertest.RunAggregations(t, 100, locals) }
 
-func TestUnsupported(t *testing.T) {
-	x := open(t, 2, 20)
-	for name, test := range map[string]struct {
-		q riffle.Query
-		o riffle.SearchOptions
-	}{
-		"fuzzy":     {q: riffle.Bool{Should: []riffle.Query{riffle.Fuzzy{Field: "body", Term: "whael", Edits: 1}}}},
-		"more_like": {q: riffle.MoreLikeThis{Fields: []string{"body"}, Texts: []string{"whale"}}},
-		"Collapse":  {q: riffle.All{}, o: riffle.SearchOptions{Collapse: &riffle.Collapse{Field: "tag"}}},
-	} {
-		_, err := x.Search(t.Context(), test.q, &scatter.Options{SearchOptions: test.o})
-		if !errors.Is(err, scatter.ErrUnsupported) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func TestBadCursors(t *testing.T) {
 	x := open(t, 2, 50)
 	y := open(t, 3, 50)

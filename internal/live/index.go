@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -31,6 +32,8 @@ type Index struct {
 	fields    *document.Fields
 	cores     *segment.Cores // of seals and merges
 
+	instance  string               // random: tells this Index from others, and from itself after another Open
+	views     atomic.Uint64        // so far
 	calls     gate                 // calls for which Close waits
 	current   atomic.Pointer[View] // never nil inside the gate
 	inverters sync.Pool            // of *inverter
@@ -107,7 +110,7 @@ func (ix *Index) SetMeta(name string, value []byte) error {
 // back from the log. Whenever they exceed Options.MemoryBytes, it seals them, unless the index is
 // read-only. An Open that fails because of the directory's contents changes nothing in it.
 func Open(dir string, o *Options) (*Index, error) {
-	ix := &Index{opts: *o, mergeKick: make(chan struct{}, 1), pinned: map[*liveSegment]int64{}}
+	ix := &Index{opts: *o, instance: rand.Text(), mergeKick: make(chan struct{}, 1), pinned: map[*liveSegment]int64{}}
 	if ix.opts.Merge.MaxSegmentDocs == 0 {
 		ix.opts.Merge.MaxSegmentDocs = maxSegmentDocs
 	}

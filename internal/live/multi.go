@@ -151,6 +151,14 @@ func (m *Multi) Table(name string, sim blockmax.BM25, average float64) *blockmax
 	return m.field(name).tableAt(sim, average, &m.views[0].ix.tables)
 }
 
+// LengthTable implements plan.Index.
+func (m *Multi) LengthTable(sim blockmax.BM25, average float64) *blockmax.Table {
+	return m.views[0].LengthTable(sim, average)
+}
+
+// Tokens implements plan.Index.
+func (m *Multi) Tokens(name string) uint64 { return m.field(name).tokens }
+
 // Totals implements plan.Index.
 func (m *Multi) Totals(name string) (docs, tokens uint64) {
 	t := m.field(name)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +24,7 @@ type View struct {
 	refs atomic.Int64
 
 	version uint64 // of its last batch
+	serial  uint64 // counts the views of ix
 
 	parts    []part        // of segs, as plans see them
 	places   []cache.Place // of parts, in the list cache
@@ -58,6 +60,14 @@ func (v *View) SegmentAt(i int) *Segment { return &v.segs[i] }
 func (v *View) Table(name string, sim blockmax.BM25, average float64) *blockmax.Table {
 	return v.field(name).tableAt(sim, average, &v.ix.tables)
 }
+
+// LengthTable implements plan.Index.
+func (v *View) LengthTable(sim blockmax.BM25, average float64) *blockmax.Table {
+	return v.ix.tables.Get(sim, average)
+}
+
+// Tokens implements plan.Index.
+func (v *View) Tokens(name string) uint64 { return v.field(name).tokens }
 
 // Totals implements plan.Index.
 func (v *View) Totals(name string) (docs, tokens uint64) {
@@ -105,6 +115,15 @@ func (v *View) Find(ctx context.Context, id string) (segment int, doc uint32, er
 
 // Position returns the position of the view's last batch that had one; it is empty if none had one.
 func (v *View) Position() string { return v.at }
+
+// Revision names what statistics count in the view. Without deleted documents, that is what the batches up
+// to its position have put. Otherwise it depends on what has been merged.
+func (v *View) Revision() string {
+	if v.at != "" && uint64(v.docs) == v.live {
+		return fmt.Sprintf("%x-%x", v.at, v.live)
+	}
+	return fmt.Sprintf("%s.%d", v.ix.instance, v.serial)
+}
 
 // Docs returns the number of documents that are not deleted.
 func (v *View) Docs() uint64 { return v.live }
@@ -206,7 +225,7 @@ func (ix *Index) heldBySegments() (bytes int64) {
 
 // newView returns an empty view with one reference, for the batches so far. The caller holds ix.mu.
 func (ix *Index) newView() *View {
-	v := &View{ix: ix, at: ix.position, version: versionOf(ix.seq)}
+	v := &View{ix: ix, at: ix.position, version: versionOf(ix.seq), serial: ix.views.Add(1)}
 	v.refs.Store(1)
 	return v
 }

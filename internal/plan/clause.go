@@ -14,11 +14,12 @@ import (
 type Clause struct {
 	kind clauseKind
 
-	field, term string  // clauseTerm
-	boost       float64 // clauseTerm: factor of the idf; repeated words count several times
-	score       float64 // clauseConstant
-	index       int     // set by a planner: number of the term, of the constant, of the set, of the proximity, or of the combined word
-	blend       int     // clauseTerm: terms with the same number above 0 have one idf
+	field, term string     // clauseTerm
+	boost       float64    // clauseTerm: factor of the idf; repeated words count several times
+	score       float64    // clauseConstant
+	index       int        // set by a planner: number of the term, of the constant, of the set, of the proximity, or of the combined word
+	blend       int        // clauseTerm: terms with the same number above 0 have one idf
+	chosen      *Candidate // clauseTerm: why it is in the query, if it was chosen among others
 	set         documentSet
 	joined      *joinedTerm     // clauseTerm: it stands for many terms, and term is its name
 	combined    *combinedFields // clauseCombined, whose terms are in should; and these terms

@@ -22,7 +22,7 @@ func (p *Preparer) Columns(x Index, s *Settings, part, field string) ([]*columns
 		}
 		all[i], found = c, found || c != nil
 	}
-	if found {
+	if found && s.Gather == nil {
 		return all, nil
 	}
 	return all, p.Rewriter(x, s).CheckColumn(part, field)
@@ -34,10 +34,8 @@ func (rw *Rewriter) CheckColumn(part, field string) error {
 	if field == "" {
 		return Errorf(part, "is empty")
 	}
-	for i := range rw.index.Segments() {
-		if c, err := rw.index.Column(i, field); err != nil || c != nil {
-			return err
-		}
+	if t, err := rw.traitsOf(field, aspectColumn); err != nil || t&hasColumn != 0 {
+		return err
 	}
 	f, declared := rw.iv.Schema.Fields[field]
 	if !declared || !f.NoIndex {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/riffle-search/riffle/columns"
 	"github.com/riffle-search/riffle/internal/document"
 	"github.com/riffle-search/riffle/segment"
 )
@@ -24,7 +23,7 @@ func (rw *Rewriter) checkField(part, field string) error {
 	if segment.IsPairField(field) {
 		return Errorf(part, "no field has the name %q", document.ShortName(field))
 	}
-	if rw.index == nil || rw.allowUnknown {
+	if rw.index == nil || rw.allowUnknown && rw.gather == nil {
 		return nil
 	}
 	s := rw.iv.Schema
@@ -44,7 +43,15 @@ func (rw *Rewriter) checkField(part, field string) error {
 			names[info.Name] = true
 		}
 	}
-	if len(names) == 0 && s.Dynamic == document.DynamicIndex {
+	if rw.gather != nil {
+		rw.gather.Names = slices.Sorted(maps.Keys(names))
+	}
+	if rw.outside != nil {
+		for _, name := range rw.outside.Names {
+			names[name] = true
+		}
+	}
+	if rw.allowUnknown || len(names) == 0 && s.Dynamic == document.DynamicIndex {
 		return nil
 	}
 	for name, f := range s.Fields {
@@ -66,18 +73,8 @@ func (rw *Rewriter) checkValues(part, field string) (hasTerms bool, err error) {
 
 // hasField reports whether a document of the index has a field with terms, or one with places.
 func (rw *Rewriter) hasField(field string) bool {
-	for i := range rw.index.Segments() {
-		if _, ok := rw.index.Segment(i).Reader().Field(field); ok {
-			return true
-		}
-	}
-	for i := range rw.index.Segments() {
-		c, err := rw.index.Column(i, field)
-		if err == nil && c != nil && c.Kind() == columns.Place { // an error comes back when it is used
-			return true
-		}
-	}
-	return false
+	t, _ := rw.traitsOf(field, aspectTerms) // which has no errors
+	return t&(hasTerms|hasPlaces) != 0
 }
 
 // listed prints names in order, only the first mostNames of them.
@@ -103,15 +100,8 @@ func (rw *Rewriter) isText(field string) bool {
 	if f, declared := rw.iv.Schema.Fields[field]; declared || rw.index == nil {
 		return !declared || f.Type == document.TextField
 	}
-	exact := false
-	for i := range rw.index.Segments() {
-		info, ok := rw.index.Segment(i).Reader().Field(field)
-		if ok && info.Norms {
-			return true
-		}
-		exact = exact || ok
-	}
-	return !exact
+	t, _ := rw.traitsOf(field, aspectTerms) // which has no errors
+	return t&hasLengths != 0 || t&hasTerms == 0
 }
 
 // asDeclared gives the value of a Term the type that the schema declares for its field.
@@ -132,25 +122,23 @@ func (rw *Rewriter) asDeclared(field string, v document.Value) (document.Value, 
 // asIndexed converts a text for an undeclared field with only exact values. The text stays as it is
 // if the index has that term; otherwise it becomes the number, boolean or time that it spells.
 func (rw *Rewriter) asIndexed(field string, v document.Value) document.Value {
-	if v.Kind != document.KindText || rw.isText(field) || rw.hasTerm(field, v) {
+	if v.Kind != document.KindText || rw.isText(field) {
 		return v
 	}
+	forms := []document.Value{v}
 	for _, t := range []document.FieldType{document.NumberField, document.BoolField, document.DateField} {
-		if other, err := parseAs(t, field, v.Str); err == nil && rw.hasTerm(field, other) {
-			return other
+		if other, err := parseAs(t, field, v.Str); err == nil {
+			forms = append(forms, other)
 		}
 	}
-	return v
-}
-
-// hasTerm reports whether a value is in the index. It ignores a list that cannot be read, because
-// the search will report that.
-func (rw *Rewriter) hasTerm(field string, v document.Value) bool {
-	term := string(document.AppendTerm(nil, v))
-	for i := range rw.index.Segments() {
-		if l, err := rw.index.List(i, field, term); err == nil && l.Postings != nil {
-			return true
+	as, found := v, false
+	for _, form := range forms {
+		if found && rw.gather == nil { // else all forms that the index has are recorded
+			break
+		}
+		if rw.hasTerm(field, form) && !found {
+			as, found = form, true
 		}
 	}
-	return false
+	return as
 }

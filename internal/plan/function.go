@@ -318,38 +318,48 @@ func (rw *Rewriter) columnTypes(field string) (t columnTypes, err error) {
 	if declared {
 		t.times, t.numbers, t.places = f.Type == document.DateField, f.Type == document.NumberField, f.Type == document.PlaceField
 	}
-	for i := range rw.index.Segments() {
-		c, err := rw.index.Column(i, field)
-		if err != nil {
-			return t, err
-		}
-		if c == nil {
+	found, err := rw.traitsOf(field, aspectColumn)
+	if err != nil {
+		return t, err
+	}
+	t.any = found&hasColumn != 0
+	t.places = t.places || found&mixedPlaces != 0
+	t.times = t.times || found&mixedTimes != 0
+	t.numbers = t.numbers || found&mixedNumbers != 0
+	for kind := columns.Int; kind <= columns.Place; kind++ {
+		if found&(firstKind<<kind) == 0 {
 			continue
 		}
-		t.any = true
-		t.kinds = append(t.kinds, c.Kind())
-		switch c.Kind() {
+		t.kinds = append(t.kinds, kind)
+		switch kind {
 		case columns.Place:
 			t.places = true
 		case columns.Time:
 			t.times = true
 		case columns.Terms:
-			for _, of := range [...]struct {
-				from, to columns.Value
-				has      *bool
-			}{
-				{columns.OfFloat(math.Inf(-1)), columns.OfFloat(math.NaN()), &t.numbers},
-				{columns.Value{Kind: columns.Time}, columns.Value{Kind: columns.Time, Key: math.MaxUint64}, &t.times},
-				{columns.Value{Kind: columns.Place}, columns.Value{Kind: columns.Place, Key: math.MaxUint64}, &t.places},
-			} {
-				_, _, some, err := c.Keys(columns.Bound{Value: of.from}, columns.Bound{Value: of.to})
-				if err != nil {
-					return t, rw.index.Segment(i).At(err)
-				}
-				*of.has = *of.has || some
-			}
 		default:
 			t.numbers = true
+		}
+	}
+	return t, nil
+}
+
+// mixedIn returns which types the values of a column of mixed types have.
+func mixedIn(c *columns.Column) (t FieldTraits, err error) {
+	for _, of := range [...]struct {
+		from, to columns.Value
+		trait    FieldTraits
+	}{
+		{columns.OfFloat(math.Inf(-1)), columns.OfFloat(math.NaN()), mixedNumbers},
+		{columns.Value{Kind: columns.Time}, columns.Value{Kind: columns.Time, Key: math.MaxUint64}, mixedTimes},
+		{columns.Value{Kind: columns.Place}, columns.Value{Kind: columns.Place, Key: math.MaxUint64}, mixedPlaces},
+	} {
+		_, _, some, err := c.Keys(columns.Bound{Value: of.from}, columns.Bound{Value: of.to})
+		if err != nil {
+			return t, err
+		}
+		if some {
+			t |= of.trait
 		}
 	}
 	return t, nil

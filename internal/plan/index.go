@@ -29,9 +29,15 @@ type Index interface {
 	// length.
 	Table(name string, sim blockmax.BM25, average float64) *blockmax.Table
 
+	// LengthTable is Table for a field of which lengths are kept, perhaps in other indexes alone.
+	LengthTable(sim blockmax.BM25, average float64) *blockmax.Table
+
 	// Totals returns how many documents have a field, and how many tokens these have in it, or 0 if
 	// it keeps no lengths.
 	Totals(name string) (docs, tokens uint64)
+
+	// Tokens returns how many tokens the documents have in a field, also if it keeps no lengths of them.
+	Tokens(name string) uint64
 
 	// List opens the list of a term in a segment. List.Postings is nil if the term does not occur.
 	List(segment int, field, term string) (*cache.List, error)

@@ -346,5 +346,5 @@ func (rw *Rewriter) take(batch []analysis.Token) {
 // forget drops references to the text.
 func (rw *Rewriter) forget() {
 	clear(rw.tokens)
-	rw.text, rw.index = "", nil
+	rw.text, rw.index, rw.gather, rw.outside, rw.numbers = "", nil, nil, nil, nil
 }

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"math"
+	"encoding/json"
 	"slices"
 
 	"github.com/riffle-search/riffle/analysis"
@@ -60,34 +60,32 @@ func (rw *Rewriter) MoreLikeThis(q MoreLikeThis, boost float64) (Clause, error) 
 	if err := q.Validate(); err != nil {
 		return Clause{}, err
 	}
-	texts, err := rw.textsOf(&q)
+	form, err := json.Marshal(q)
 	if err != nil {
 		return Clause{}, err
 	}
-	var terms []likeTerm
-	for i, field := range q.Fields {
-		if slices.Index(q.Fields, field) < i {
-			continue
-		}
-		own, err := rw.likeTerms(&q, field, slices.Concat(q.Texts, texts[field]))
-		if err != nil {
-			return Clause{}, err
-		}
-		terms = append(terms, own...)
+	found, stored, final, err := rw.choose("like "+string(form), func(before *Choice) (*Choice, error) { return rw.likeCandidates(&q, before) })
+	if err != nil {
+		return Clause{}, err
 	}
-	slices.SortFunc(terms, func(a, b likeTerm) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.field, b.field), cmp.Compare(a.term, b.term))
-	})
-	terms = terms[:min(len(terms), cmp.Or(q.MaxTerms, DefaultMaxTerms))]
-	if len(terms) == 0 {
+	if !final {
+		return unknown(boost), nil
+	}
+	for _, id := range q.IDs {
+		if !slices.Contains(stored, id) && rw.index != nil {
+			return Clause{}, Errorf("MoreLikeThis.IDs", "there is no document %q", id)
+		}
+	}
+	if len(found) == 0 {
 		return Clause{kind: clauseBool}, nil // matches nothing
 	}
-	out := Clause{kind: clauseBool, min: leastOf(q.MinShould, len(terms))}
-	for _, t := range terms {
-		c, err := rw.term(t.field, t.term, boost)
+	out := Clause{kind: clauseBool, min: leastOf(q.MinShould, len(found))}
+	for i := range found {
+		c, err := rw.term(found[i].Field, found[i].Term, boost)
 		if err != nil {
 			return Clause{}, err
 		}
+		c.chosen = &found[i]
 		out.should = append(out.should, c)
 	}
 	if len(q.IDs) > 0 && !q.Include {
@@ -97,9 +95,59 @@ func (rw *Rewriter) MoreLikeThis(q MoreLikeThis, boost float64) (Clause, error) 
 	return out, nil
 }
 
-// textsOf returns the stored texts of the documents of a more-like-this by field. A field that is copied
-// from others has theirs.
-func (rw *Rewriter) textsOf(q *MoreLikeThis) (map[string][]string, error) {
+// likeCandidates returns the terms of texts and documents, and how many documents of the index have each.
+// If several indexes are asked, the first round finds how often the documents have each term, of which an
+// index has some: before is then their sum in the next one.
+func (rw *Rewriter) likeCandidates(q *MoreLikeThis, before *Choice) (*Choice, error) {
+	c := &Choice{
+		Kind: chooseLike, Final: before != nil || len(q.IDs) == 0 || rw.gather == nil, Fields: slices.Clone(q.Fields),
+		Most: cmp.Or(q.MaxTerms, DefaultMaxTerms), Least: cmp.Or(q.MinDocFreq, DefaultMinDocFreq), Greatest: q.MaxDocFreq,
+	}
+	slices.Sort(c.Fields)
+	c.Fields = slices.Compact(c.Fields)
+	texts := map[string][]string{}
+	if before == nil {
+		var err error
+		if texts, c.Stored, err = rw.textsOf(q); err != nil {
+			return nil, err
+		}
+	}
+	for _, field := range c.Fields {
+		if _, err := rw.normalized("MoreLikeThis", field, "", true); err != nil {
+			return nil, err
+		}
+		counts := map[string]int{}
+		own := texts[field]
+		if c.Final {
+			own = slices.Concat(q.Texts, own)
+		}
+		for _, text := range own {
+			if err := rw.countTerms(counts, field, text); err != nil {
+				return nil, err
+			}
+		}
+		if before != nil {
+			for _, t := range before.Candidates {
+				if t.Field == field {
+					counts[t.Term] += t.Count
+				}
+			}
+		}
+		if rw.index == nil {
+			continue
+		}
+		terms, err := rw.likeTerms(c, field, counts, cmp.Or(q.MinTermFreq, DefaultMinTermFreq))
+		if err != nil {
+			return nil, err
+		}
+		c.Candidates = append(c.Candidates, terms...)
+	}
+	return c, nil
+}
+
+// textsOf returns the stored texts of the documents of a more-like-this by field, and the ids of those that
+// the index has. A field that is copied from others has theirs.
+func (rw *Rewriter) textsOf(q *MoreLikeThis) (texts map[string][]string, stored []string, err error) {
 	sources := map[string][]string{}
 	var names []string
 	s := rw.iv.Schema
@@ -110,14 +158,14 @@ func (rw *Rewriter) textsOf(q *MoreLikeThis) (map[string][]string, error) {
 		}
 		for _, source := range sources[field] {
 			if len(q.IDs) > 0 && (s.NoStore || s.Fields[source].NoStore) {
-				return nil, Errorf("MoreLikeThis.Fields", "field %q is not stored, so documents of IDs have no text of it; Texts need none", source)
+				return nil, nil, Errorf("MoreLikeThis.Fields", "field %q is not stored, so documents of IDs have no text of it; Texts need none", source)
 			}
 		}
 		names = append(names, sources[field]...)
 	}
-	texts := map[string][]string{}
+	texts = map[string][]string{}
 	if rw.index == nil {
-		return texts, nil
+		return texts, nil, nil
 	}
 	for i, id := range q.IDs {
 		if slices.Index(q.IDs, id) < i {
@@ -125,18 +173,19 @@ func (rw *Rewriter) textsOf(q *MoreLikeThis) (map[string][]string, error) {
 		}
 		fields, ok, err := rw.index.Stored(id, names)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !ok {
-			return nil, Errorf("MoreLikeThis.IDs", "there is no document %q", id)
+			continue
 		}
+		stored = append(stored, id)
 		for field, from := range sources {
 			for _, source := range from {
 				texts[field] = appendTexts(texts[field], fields[source])
 			}
 		}
 	}
-	return texts, nil
+	return texts, stored, nil
 }
 
 // appendTexts appends the texts of a stored field.
@@ -152,55 +201,36 @@ func appendTexts(texts []string, value any) []string {
 	return texts
 }
 
-// A likeTerm is a term of the texts of a more-like-this.
-type likeTerm struct {
-	field, term string
-	score       float64 // how well it tells the texts from others: tf·idf
-}
-
-// likeTerms returns the terms of texts in a field that may take part.
-func (rw *Rewriter) likeTerms(q *MoreLikeThis, field string, texts []string) ([]likeTerm, error) {
-	if _, err := rw.normalized("MoreLikeThis", field, "", true); err != nil {
-		return nil, err
-	}
-	freqs := map[string]int{}
-	for _, text := range texts {
-		if err := rw.countTerms(freqs, field, text); err != nil {
-			return nil, err
-		}
-	}
-	var list termList
-	for term, n := range freqs {
-		if n >= cmp.Or(q.MinTermFreq, DefaultMinTermFreq) {
+// likeTerms returns the candidates of a field, from how often texts have its terms. A term that texts have
+// less than least times is none, unless more texts follow.
+func (rw *Rewriter) likeTerms(c *Choice, field string, counts map[string]int, least int) (found []Candidate, err error) {
+	list := make(termList, 0, len(counts))
+	for term, n := range counts {
+		if n >= least || !c.Final {
 			list = append(list, term)
 		}
 	}
-	if rw.index == nil || len(list) == 0 {
-		return nil, nil
-	}
 	slices.Sort(list)
-	docFreqs := map[string]int{}
+	docs := map[string]uint64{}
 	for i := range rw.index.Segments() {
+		if len(list) == 0 || !c.Final {
+			break
+		}
 		err := rw.index.Matching(i, field, list, func(m *segment.Match) error {
 			n, err := m.Postings()
-			docFreqs[string(m.Term)] += n
+			docs[string(m.Term)] += uint64(n)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	docs, _ := rw.index.Totals(field)
-	var terms []likeTerm
 	for _, term := range list {
-		n := docFreqs[term]
-		if n == 0 || n < cmp.Or(q.MinDocFreq, DefaultMinDocFreq) || q.MaxDocFreq > 0 && n > q.MaxDocFreq {
-			continue
+		if n := docs[term]; n > 0 || !c.Final {
+			found = append(found, Candidate{Field: field, Term: term, Documents: n, Count: counts[term]})
 		}
-		idf := math.Log(float64(docs+1)/float64(n+1)) + 1
-		terms = append(terms, likeTerm{field, term, float64(freqs[term]) * idf})
 	}
-	return terms, nil
+	return found, nil
 }
 
 // countTerms counts the terms of a text in a field, of its first words.

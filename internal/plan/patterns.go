@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -281,13 +282,8 @@ func (rw *Rewriter) fuzzyTerms(q Fuzzy) ([]expansion, error) {
 		return nil, Errorf("Fuzzy", "%w", err)
 	}
 	found, err := rw.expand(q.Field, f)
-	length := utf8.RuneCountInString(word)
 	for i := range found {
-		e := &found[i]
-		e.share = 1
-		if e.edits > 0 {
-			e.share -= float64(e.edits) / float64(min(length, utf8.RuneCountInString(e.term)))
-		}
+		found[i].share = shareOf(found[i].edits, word, found[i].term)
 	}
 	return found, err
 }
@@ -298,24 +294,57 @@ func (rw *Rewriter) Fuzzy(q Fuzzy, boost float64) (Clause, error) {
 	if err := q.Validate(); err != nil {
 		return Clause{}, err
 	}
-	found, err := rw.fuzzyTerms(q)
-	if err != nil {
-		return Clause{}, err
-	}
 	if q.Expansions == 0 {
 		q.Expansions = DefaultExpansions
 	}
+	word, err := rw.normalizedWord("Fuzzy", q.Field, q.Term, q.Raw)
+	if err != nil {
+		return Clause{}, err
+	}
+	q.Term, q.Raw = word, true
+	key := fmt.Sprintf("fuzzy %q %q %d %d %d", q.Field, q.Term, q.Edits, q.Prefix, q.Expansions)
+	found, _, final, err := rw.choose(key, func(*Choice) (*Choice, error) { return rw.fuzzyCandidates(q) })
+	if err != nil {
+		return Clause{}, err
+	}
+	if !final {
+		return unknown(boost), nil
+	}
 	rw.blend++
 	out := Clause{kind: clauseBool}
-	for _, e := range found[:min(len(found), q.Expansions)] {
-		c, err := rw.term(q.Field, e.term, boost*e.share)
+	for i := range found {
+		e := &found[i]
+		c, err := rw.term(q.Field, e.Term, boost*shareOf(e.Edits, word, e.Term))
 		if err != nil {
 			return Clause{}, err
 		}
-		c.blend = rw.blend
+		c.blend, c.chosen = rw.blend, e
 		out.should = append(out.should, c)
 	}
 	return out, nil
+}
+
+// fuzzyCandidates returns the terms of the index among which those of a fuzzy word are. Terms with more
+// edits than enough others cannot be.
+func (rw *Rewriter) fuzzyCandidates(q Fuzzy) (*Choice, error) {
+	found, err := rw.fuzzyTerms(q)
+	c := &Choice{Kind: chooseFuzzy, Final: true, Most: q.Expansions, Fields: []string{q.Field}}
+	for i, e := range found {
+		if i >= q.Expansions && e.edits > found[i-1].edits {
+			break
+		}
+		c.Candidates = append(c.Candidates, Candidate{Field: q.Field, Term: e.term, Documents: uint64(e.docFreq), Edits: e.edits})
+	}
+	return c, err
+}
+
+// shareOf returns the share of the weight of a word that a term has which is some edits away: 1 without
+// edits, less by the share of edited characters.
+func shareOf(edits int, word, term string) float64 {
+	if edits == 0 {
+		return 1
+	}
+	return 1 - float64(edits)/float64(min(utf8.RuneCountInString(word), utf8.RuneCountInString(term)))
 }
 
 // everyTerm is more terms than a segment has.

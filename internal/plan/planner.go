@@ -25,6 +25,10 @@ type Compiled struct {
 	sim   blockmax.BM25
 	alpha float64 // of the static rank; 0 when it is ignored
 
+	gathered *Traits  // Settings.Gather
+	traits   *Traits  // of Settings.Outside
+	others   []uint32 // weights of constants, proximities, combined words, functions and the static rank
+
 	functions []planFunction
 	outer     *blockmax.Function // of the whole plan, if Plan has it as a static rank
 }
@@ -49,6 +53,7 @@ type planTerm struct {
 	blended uint64 // with blend, the n of idf
 
 	joined *joinedTerm
+	chosen *Candidate // Clause.chosen
 
 	combined string          // describes the fields of a combined word
 	weighted *blockmax.Table // of its list in a combined word, instead of table
@@ -132,7 +137,9 @@ type planner struct {
 	index   Index
 	sim     blockmax.BM25
 	alpha   float64
-	outside *Statistics // Settings.Outside
+	outside *Statistics // Settings.Outside, if it has more than traits
+	traits  *Traits     // of Settings.Outside
+	gather  *Traits     // Settings.Gather
 	frozen  string      // Settings.Frozen
 
 	terms     []planTerm
@@ -182,7 +189,16 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.ctx = ctx
 	b.known, b.constant, b.proximity = nil, 0, 0
 	b.index, b.sim, b.alpha = x, s.Sim, s.Alpha
-	b.outside, b.frozen, b.usesPairs = s.Outside, s.Frozen, !s.Words
+	b.outside, b.traits, b.gather = s.Outside, nil, s.Gather
+	if s.Outside != nil {
+		b.traits = s.Outside.Traits
+	}
+	if s.Gather != nil || b.outside != nil && b.outside.Fields == nil {
+		b.outside = nil // only what the query means is known
+	}
+	if b.frozen, b.usesPairs = s.Frozen, !s.Words; b.outside != nil {
+		b.frozen = "" // the cursor's are those of the index
+	}
 	b.omits, b.required, b.seeds, b.k, b.after = false, false, !s.CountAll, s.K, s.After
 	b.terms, b.scored, b.constants = b.terms[:0], b.scored[:0], b.constants[:0]
 	b.repeated, b.repeats = b.repeated[:0], false
@@ -195,7 +211,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 // forget drops references to the index.
 func (b *planner) forget() {
 	b.ctx, b.index, b.out = nil, nil, Compiled{}
-	b.outside, b.frozen, b.after = nil, "", nil
+	b.outside, b.traits, b.gather, b.frozen, b.after = nil, nil, nil, "", nil
 	clear(b.terms)
 	clear(b.names[:cap(b.names)])
 	clear(b.proximities)
@@ -223,7 +239,7 @@ func (b *planner) collect(c *Clause, scores bool) {
 			}
 		}
 		c.index = len(b.terms)
-		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost * b.factor, counts: scores, blend: c.blend, joined: c.joined, combined: c.combined.String(), repeats: b.repeats})
+		b.terms = append(b.terms, planTerm{field: c.field, term: c.term, boost: c.boost * b.factor, counts: scores, blend: c.blend, chosen: c.chosen, joined: c.joined, combined: c.combined.String(), repeats: b.repeats})
 		b.scored = append(b.scored, scores)
 	case clauseSet:
 		c.index = len(b.sets)
@@ -335,7 +351,7 @@ func (b *planner) finish() (*Compiled, error) {
 		return nil, err
 	}
 	q := &b.out
-	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, functions: b.functions, Incomplete: b.incomplete}
+	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, functions: b.functions, gathered: b.gather, traits: b.traits, Incomplete: b.incomplete}
 	b.scale(q)
 	n := len(b.terms)
 	b.entries = slices.Grow(b.entries[:0], len(b.lists))[:len(b.lists)]
@@ -550,7 +566,7 @@ func (b *planner) scale(q *Compiled) {
 	}
 	b.weights = weights
 	b.ints, q.Scale = blockmax.AppendScaled(b.ints[:0], weights)
-	q.Plan.Weights = b.ints[:len(b.terms):len(b.terms)]
+	q.Plan.Weights, q.others = b.ints[:len(b.terms):len(b.terms)], b.ints[len(b.terms):]
 	b.weighPairs()
 	if b.alpha > 0 {
 		q.Plan.RankWeight = b.ints[len(b.ints)-1]

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/internal/cache"
 	"github.com/riffle-search/riffle/internal/document"
 )
 
@@ -16,6 +18,7 @@ type Settings struct {
 	Sim      blockmax.BM25
 	Alpha    float64     // of the static rank
 	Outside  *Statistics // merged statistics of several indexes, instead of the index's; or nil
+	Gather   *Traits     // receives what the plan found in the index that decides what the query means; or nil
 	Frozen   string      // statistics instead of the index's (Compiled.AppendStatistics), or ""
 
 	// Only the best K are wanted, and no explanation. Segments that cannot have one may be left out.
@@ -68,6 +71,10 @@ func (p *Preparer) Forget(x Index) {
 // names. Without an index they are not checked.
 func (p *Preparer) Rewriter(x Index, s *Settings) *Rewriter {
 	p.rw.n, p.rw.index, p.rw.allowUnknown, p.rw.now = 0, x, s.AllowUnknown, s.Now
+	p.rw.gather, p.rw.outside, p.rw.numbers = s.Gather, nil, nil
+	if s.Outside != nil {
+		p.rw.outside, p.rw.numbers = s.Outside.Traits, s.Outside
+	}
 	return &p.rw
 }
 
@@ -97,7 +104,7 @@ const mostWords = 32
 // errors, and if the index has neither one of the words nor any other in the field.
 func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*Compiled, error) {
 	p.rw.n, p.rw.index = 0, nil // fields are checked when nothing is found
-	if m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 || m.MinShould != 0 {
+	if s.Gather != nil || m.Mode > blockmax.AndOr || m.Field == "" || len(m.Fields) > 0 || len(m.Boosts) > 0 || m.Combine != CombineSum || m.Tie != 0 || m.MinShould != 0 {
 		return nil, nil
 	}
 	words, err := p.rw.analyse(m, m.Field)
@@ -113,6 +120,9 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	}
 	b.required = m.Mode == blockmax.And || len(b.terms) == 1
 	c, err := b.finish()
+	if err != nil && b.outside != nil {
+		return nil, nil // the field may have other values than texts in all indexes together
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +137,10 @@ func (p *Preparer) Words(ctx context.Context, x Index, m Match, s *Settings) (*C
 	return c.limit(s), nil
 }
 
-// found reports whether the index has one of the terms.
+// found reports whether the index has one of the terms. Statistics of a cursor or from outside do not count.
 func (b *planner) found() bool {
-	for i := range b.terms {
-		if b.terms[i].docFreq > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.later, func(n int) bool { return n > 0 }) ||
+		slices.ContainsFunc(b.lists, func(l *cache.List) bool { return l != nil && l.Postings != nil })
 }
 
 // addWord adds a term that scores. A term that occurs several times has several times the boost.

@@ -140,12 +140,10 @@ func (rw *Rewriter) checkPositions(part, field string) error {
 	if rw.index == nil {
 		return nil
 	}
-	for i := range rw.index.Segments() {
-		if info, ok := rw.index.Segment(i).Reader().Field(field); ok && info.LacksPositions() {
-			return Errorf(part+".Field", "the index has text of field %q without positions, which phrases need; Reindex makes an index that has them", document.ShortName(field))
-		}
+	if t, err := rw.traitsOf(field, aspectPositions); err != nil || t&lacksPositions == 0 {
+		return err
 	}
-	return nil
+	return Errorf(part+".Field", "the index has text of field %q without positions, which phrases need; Reindex makes an index that has them", document.ShortName(field))
 }
 
 // analyseFor is analyse for another query than a Match.

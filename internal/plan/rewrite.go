@@ -60,9 +60,12 @@ type Rewriter struct {
 
 	blend int // fuzzy words so far
 
-	index        Index     // index of the query; nil where fields are not checked
-	allowUnknown bool      // Settings.AllowUnknown
-	now          time.Time // Settings.Now
+	index        Index       // index of the query; nil where fields are not checked
+	allowUnknown bool        // Settings.AllowUnknown
+	now          time.Time   // Settings.Now
+	gather       *Traits     // Settings.Gather
+	outside      *Traits     // of Settings.Outside
+	numbers      *Statistics // Settings.Outside, if it has more than traits
 
 	tokens []queryToken // reused from match to match
 	text   string       // of the current match

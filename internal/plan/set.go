@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -314,10 +315,10 @@ func (b *planner) documentsOf(s documentSet) (sets []blockmax.Set, limited []*te
 		sets = append(sets, blockmax.Set{Bits: bits, Count: count})
 		terms += f.Terms()
 	}
-	if b.mostTerms == 0 || terms <= b.mostTerms {
+	if b.mostTerms == 0 || terms <= b.mostTerms && b.gather == nil && b.traits == nil {
 		return sets, nil, nil
 	}
-	if limited, err = b.limitTerms(patternsOf(s), byTerms); err != nil || limited == nil {
+	if limited, err = b.limitTerms(patternsOf(s), byTerms, terms); err != nil || limited == nil {
 		return sets, nil, err
 	}
 	for _, i := range byTerms {
@@ -345,9 +346,9 @@ func patternsOf(s documentSet) []*termPattern {
 
 // limitTerms returns patterns without the terms of some segments that are beyond mostTerms, or nil if
 // there are none. It is an error without Settings.Partial.
-func (b *planner) limitTerms(patterns []*termPattern, segments []int) (limited []*termPattern, err error) {
+func (b *planner) limitTerms(patterns []*termPattern, segments []int, terms int) (limited []*termPattern, err error) {
 	for i, p := range patterns {
-		last, err := b.lastTerm(p, segments)
+		last, err := b.lastTerm(p, segments, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -366,9 +367,60 @@ func (b *planner) limitTerms(patterns []*termPattern, segments []int) (limited [
 	return limited, nil
 }
 
-// lastTerm returns the last term of a pattern, over some segments, that mostTerms admits, or nil if it
-// admits all.
-func (b *planner) lastTerm(p *termPattern, segments []int) (last []byte, err error) {
+// lastTerm returns the last term of a pattern that mostTerms admits, or nil if it admits all: by all
+// indexes if it is known, or over some segments, in which the pattern's set has so many terms, added up.
+// If several indexes are asked, it records how many there are, and then which, if they are too many.
+func (b *planner) lastTerm(p *termPattern, segments []int, terms int) (last []byte, err error) {
+	key := fmt.Sprintf("pattern %q %s %q", p.field, p.kind, p.text)
+	known := b.traits.choice(key)
+	if known != nil && known.Final {
+		if cut := known.chosen(nil); len(cut) > 0 {
+			return []byte(cut[0].Term), nil
+		}
+		return nil, nil
+	}
+	if b.gather.choice(key) != nil {
+		return nil, nil // an equal part of the query has recorded it
+	}
+	if b.gather != nil && known == nil {
+		if terms > b.mostTerms/mostParts || b.empty() {
+			b.gather.addChoice(key, &Choice{Kind: choosePattern, Most: b.mostTerms, Terms: terms})
+		}
+		return nil, nil
+	}
+	if terms <= b.mostTerms && b.gather == nil {
+		return nil, nil
+	}
+	found, err := b.termsOf(p, segments)
+	if err != nil {
+		return nil, err
+	}
+	if b.gather != nil {
+		c := &Choice{Kind: choosePattern, Final: true, Most: b.mostTerms}
+		for _, term := range found[:min(len(found), b.mostTerms+1)] {
+			c.Candidates = append(c.Candidates, Candidate{Term: term})
+		}
+		b.gather.addChoice(key, c)
+		return nil, nil
+	}
+	if len(found) <= b.mostTerms {
+		return nil, nil
+	}
+	return []byte(found[b.mostTerms-1]), nil
+}
+
+// empty reports whether the index has no document. Then others may have all terms of a pattern.
+func (b *planner) empty() bool {
+	for i := range b.index.Segments() {
+		if b.index.Segment(i).Reader().Docs() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// termsOf returns the terms of a pattern in some segments, in the order of their bytes.
+func (b *planner) termsOf(p *termPattern, segments []int) ([]string, error) {
 	found := map[string]bool{}
 	for _, i := range segments {
 		err := b.index.Matching(i, p.field, p.Pattern, func(m *segment.Match) error {
@@ -379,15 +431,7 @@ func (b *planner) lastTerm(p *termPattern, segments []int) (last []byte, err err
 			return nil, err
 		}
 	}
-	if len(found) <= b.mostTerms {
-		return nil, nil
-	}
-	terms := make([]string, 0, len(found))
-	for term := range found {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
-	return []byte(terms[b.mostTerms-1]), nil
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 // setsOf returns the sets of a segment: b.setBits has those of all segments for the first set, then

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/riffle-search/riffle/blockmax"
 )
 
 // Statistics are what BM25 needs to know of a collection for some queries.
@@ -16,6 +19,9 @@ type Statistics struct {
 
 	// Functions are bounds on the values of the query's functions (FunctionScore), in the order of the query.
 	Functions []float64 `json:"functions,omitempty"`
+
+	// Traits decide what the query means. Nil if it means the same in any index.
+	Traits *Traits `json:"traits,omitempty"`
 }
 
 // FieldStatistics are those of one field.
@@ -27,6 +33,17 @@ type FieldStatistics struct {
 
 // Add adds the statistics of another collection that has no document in common.
 func (s *Statistics) Add(o *Statistics) {
+	s.addNumbers(o)
+	if !o.Traits.IsZero() {
+		if s.Traits == nil {
+			s.Traits = &Traits{}
+		}
+		s.Traits.add(o.Traits)
+	}
+}
+
+// addNumbers is Add without the traits.
+func (s *Statistics) addNumbers(o *Statistics) {
 	for i, greatest := range o.Functions {
 		if i == len(s.Functions) {
 			s.Functions = append(s.Functions, 0)
@@ -107,20 +124,70 @@ func (c *Compiled) Statistics(x Index) *Statistics {
 	for i := range c.functions {
 		s.Functions = append(s.Functions, c.functions[i].greatest)
 	}
+	field := func(name string) FieldStatistics {
+		f, ok := s.Fields[name]
+		if !ok {
+			f.Terms = map[string]uint64{}
+			f.Documents, f.Tokens = x.Totals(name)
+			if (c.gathered.field(name)|c.traits.field(name))&aspectTerms != 0 {
+				f.Tokens = x.Tokens(name) // other indexes may have lengths: SumStatistics decides
+			}
+			s.Fields[name] = f
+		}
+		return f
+	}
+	for i := range c.terms {
+		if t := &c.terms[i]; t.counts && t.chosen == nil {
+			field(t.field).Terms[t.term] = t.docFreq
+		}
+	}
+	for _, traits := range [...]*Traits{c.traits, c.gathered} {
+		if traits == nil {
+			continue
+		}
+		for _, choice := range traits.Choices {
+			for _, name := range choice.Fields {
+				field(name)
+			}
+		}
+	}
+	if !c.gathered.IsZero() {
+		s.Traits = c.gathered
+	}
+	return s
+}
+
+// Fingerprint returns a hash of all that turns frequencies and lengths into scores: parameters, terms and
+// their statistics, weights and the scale. Plans of several indexes for one query agree in it if, and
+// practically only if, their scores can be compared.
+func (c *Compiled) Fingerprint() uint64 {
+	h := fnv.New64a()
+	var b []byte
+	float := func(x float64) { b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x)) }
+	for _, x := range [...]float64{c.sim.K1, c.sim.B, float64(c.sim.IDF), c.alpha, c.Scale, float64(c.Plan.RankWeight)} {
+		float(x)
+	}
 	for i := range c.terms {
 		t := &c.terms[i]
 		if !t.counts {
-			continue
+			continue // where filters and exclusions are answered depends on the index
 		}
-		f, ok := s.Fields[t.field]
-		if !ok {
-			f.Terms = map[string]uint64{}
-			f.Documents, f.Tokens = x.Totals(t.field)
-			s.Fields[t.field] = f
+		b = appendText(appendText(b, t.field), t.term)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, t.docs), t.docFreq)
+		float(t.weight)
+		b = binary.AppendUvarint(b, uint64(c.Plan.Weights[i]))
+		if b = append(b, 0); t.table != nil {
+			float(t.table.Key().Avg)
 		}
-		f.Terms[t.term] = t.docFreq
 	}
-	return s
+	for i := range c.functions {
+		b = binary.AppendVarint(b, int64(c.functions[i].exponent))
+	}
+	for _, n := range c.others {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	h.Write(b)
+	return h.Sum64()
 }
 
 // weighBy weighs the terms by statistics from outside.
@@ -133,7 +200,9 @@ func (b *planner) weighBy(s *Statistics) error {
 		}
 		f, ok := s.Fields[t.field]
 		if ok {
-			t.docFreq, ok = f.Terms[t.term]
+			if t.docFreq, ok = f.Terms[t.term]; !ok && t.chosen != nil {
+				t.docFreq, ok = t.chosen.Documents, true
+			}
 		}
 		if !ok {
 			return Errorf("SearchOptions.Statistics", "lack the term %q of field %q; they must be of the same query", printable(t.term), t.field)
@@ -141,16 +210,24 @@ func (b *planner) weighBy(s *Statistics) error {
 		if last != nil && t.field == last.field {
 			t.docs, t.table = last.docs, last.table
 		} else {
-			average := 1.0
-			if f.Documents > 0 {
-				average = float64(f.Tokens) / float64(f.Documents)
-			}
-			t.docs, t.table = f.Documents, b.index.Table(t.field, b.sim, average)
+			t.docs, t.table = f.Documents, b.outsideTable(t.field, f)
 		}
 		last = t
 		t.weigh(b.sim)
 	}
 	return nil
+}
+
+// outsideTable returns the impact table of a field by its statistics in all indexes. This one may lack the
+// field's lengths, or all of the field.
+func (b *planner) outsideTable(field string, f FieldStatistics) *blockmax.Table {
+	switch {
+	case f.Tokens > 0 && f.Documents > 0:
+		return b.index.LengthTable(b.sim, float64(f.Tokens)/float64(f.Documents))
+	case f.Documents > 0:
+		return b.index.Table(field, b.sim, 0)
+	}
+	return b.index.Table(field, b.sim, 1)
 }
 
 // AppendStatistics appends the statistics behind the query's weights, for Settings.Frozen. For each

@@ -102,6 +102,7 @@ type Settings struct {
 	Collapse string    // with Sort: the field of whose values each has one hit; or ""
 
 	CollapseBytes int64 // memory for the groups
+	AllGroups     bool  // the sizes of all groups are wanted
 
 	Profile bool      // the run keeps a Profile
 	Began   time.Time // with Profile: when the search was called
@@ -223,3 +224,6 @@ func (x *Run) Explain(ctx context.Context, doc uint32) (*plan.Explanation, error
 
 // Statistics returns the statistics behind the weights of the query's terms, by name.
 func (x *Run) Statistics() *plan.Statistics { return x.compiled.Statistics(x.view) }
+
+// Fingerprint returns a hash of what turns frequencies into scores: see plan.Compiled.
+func (x *Run) Fingerprint() uint64 { return x.compiled.Fingerprint() }

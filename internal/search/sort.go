@@ -66,6 +66,20 @@ func (x *Run) Order(part string, keys []SortKey) (*cpuexec.Order, error) {
 	return o, nil
 }
 
+// CheckSort reports why a planned search cannot be sorted or collapsed, if that is so.
+func (x *Run) CheckSort() error {
+	if len(x.settings.Sort) > 0 {
+		if _, err := x.Order("SearchOptions.Sort", x.settings.Sort); err != nil {
+			return err
+		}
+	}
+	if x.settings.Collapse == "" {
+		return nil
+	}
+	_, err := x.preparer.Columns(x.view, &x.settings.Settings, "SearchOptions.Collapse.Field", x.settings.Collapse)
+	return err
+}
+
 // idOrders returns the orders of the ids of the segments of the plan. Segments in memory have none: their
 // documents change with each batch.
 func (x *Run) idOrders() []cpuexec.IDOrder {
@@ -97,6 +111,7 @@ type sorted struct {
 	places []cpuexec.Place
 	groups []cpuexec.Group // parallel to places, if matches are collapsed
 	count  int             // of all groups
+	all    []cpuexec.GroupSize
 }
 
 // TopK implements dispatch.CPU.
@@ -124,7 +139,7 @@ func (s sorting) collapse(ctx context.Context, p *blockmax.Plan) (blockmax.TopK,
 	if err != nil {
 		return blockmax.TopK{}, err
 	}
-	s.answer.groups, s.answer.count = found.Groups, found.Count
+	s.answer.groups, s.answer.count, s.answer.all = found.Groups, found.Count, found.All
 	s.answer.places = make([]cpuexec.Place, len(found.Groups))
 	for i := range found.Groups {
 		s.answer.places[i] = found.Groups[i].Place
@@ -151,6 +166,18 @@ func (x *Run) Group(c Cursor) (value any, size int) {
 	return value, g.Size
 }
 
+// EachGroup calls visit with all groups, of a search with Settings.AllGroups, and whether they are before the
+// cursor. A group without a value has nil.
+func (x *Run) EachGroup(visit func(value any, size int, before bool)) {
+	for _, g := range x.answer.all {
+		var value any
+		if !g.Value.Missing {
+			value = g.Value.Value.Any()
+		}
+		visit(value, g.Size, g.Before)
+	}
+}
+
 // Groups returns the number of groups, of a search with Settings.Collapse.
 func (x *Run) Groups() int { return x.answer.count }
 
@@ -172,7 +199,7 @@ func (x *Run) submitSorted() (err error) {
 		if x.sorting.by.Columns, err = x.preparer.Columns(x.view, &o.Settings, "SearchOptions.Collapse.Field", o.Collapse); err != nil {
 			return err
 		}
-		x.sorting.by.Bytes = o.CollapseBytes
+		x.sorting.by.Bytes, x.sorting.by.All = o.CollapseBytes, o.AllGroups
 	}
 	if o.Due.IsZero() {
 		return nil

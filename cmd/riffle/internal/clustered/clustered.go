@@ -133,7 +133,6 @@ var errorsOf = []struct{ of, to error }{
 	{oplog.ErrUnknown, server.ErrUnknown}, // before those that it may wrap
 	{topology.ErrNoIndex, server.ErrNoIndex},
 	{topology.ErrExists, server.ErrExists},
-	{scatter.ErrUnsupported, server.ErrUnsupported},
 	{cluster.ErrCondition, server.ErrUnsupported},
 	{cluster.ErrToken, server.ErrRequest},
 	{remote.ErrAggregations, server.ErrRequest},

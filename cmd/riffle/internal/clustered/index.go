@@ -73,7 +73,7 @@ func (x *index) Search(ctx context.Context, q riffle.Query, o *server.SearchOpti
 		return nil, asServer(err)
 	}
 	to := &riffle.Result{
-		Hits: make([]riffle.Hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete, Duration: r.Duration,
+		Hits: make([]riffle.Hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Groups: r.Groups, Incomplete: r.Incomplete, Duration: r.Duration,
 		Aggregations: r.Aggregations, Executor: fmt.Sprintf("%d shards", x.ix.Shards()),
 	}
 	for i := range r.Hits {
