@@ -26,7 +26,19 @@ func TestAggregationsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	scattertest.RunAggregations(t, 30, overNATS(c, remote.ServerOptions{MessageBytes: 200}))
+	shards := overNATS(c, remote.ServerOptions{MessageBytes: 200})
+	scattertest.RunAggregations(t, 20, shards)
+	// Once more, with statistics that are remembered.
+	terms, err := riffle.Open(t.TempDir(), &riffle.Options{Schema: scattertest.FacetSchema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terms.Close()
+	scattertest.RunAggregations(t, 20, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
+		x := shards(t, engines)
+		x.CacheStatistics(func() riffle.Searcher { return terms })
+		return x
+	})
 }
 
 // replicas are servers of this process, by node. Before a request is answered, ask sees it.

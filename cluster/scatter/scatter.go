@@ -34,8 +34,11 @@
 // A shard that nobody answers for is an error that matches ErrUnavailable. With Options.AllowMissing it is
 // left out instead, with its documents and statistics: Result.Missing names it, and Total is a lower bound.
 //
+// # Aggregations
+//
 // Aggregations are computed by each shard as far as one can (riffle.PartialAggregations), merged, and
 // finished here: with all buckets and different values, so that counts, orders and sums are exact.
+// Options.AggregationBytes bounds their memory. Hits of aggregations get their fields at the end.
 package scatter
 
 import (
@@ -523,8 +526,7 @@ func (s *search) search(ctx context.Context) (*Result, error) {
 	r := &Result{TotalExact: true, Cached: s.expected != nil}
 	for i, part := range results {
 		if s.missing[i] != nil {
-			r.Missing = append(r.Missing, MissingShard{i, s.missing[i]})
-			r.TotalExact, results[i] = false, nil
+			results[i] = nil
 			r.Work = append(r.Work, riffle.Work{})
 			continue
 		}
@@ -539,7 +541,15 @@ func (s *search) search(ctx context.Context) (*Result, error) {
 	if r.Aggregations, err = s.aggregations(ctx, results); err != nil {
 		return nil, err
 	}
-	return r, s.load(ctx, r.Hits)
+	if err := s.load(ctx, r.Hits); err != nil {
+		return nil, err
+	}
+	for i, err := range s.missing { // some perhaps since their hits were found
+		if err != nil {
+			r.Missing, r.TotalExact = append(r.Missing, MissingShard{i, err}), false
+		}
+	}
+	return r, nil
 }
 
 // comparable returns an error if shards have scored differently.
