@@ -58,8 +58,11 @@ func (c *Client) TakeBackup(ctx context.Context, index, dir string) (b *Backup, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("cluster: %s exists already, or cannot be looked at: %w", dir, err)
+	switch _, err := os.Lstat(dir); {
+	case err == nil:
+		return nil, fmt.Errorf("cluster: %s exists already", dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	part, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".part-")
 	if err != nil {

@@ -38,9 +38,18 @@ func (c *Client) AddNode(ctx context.Context, name string, progress func(topolog
 }
 
 // Drain moves all replicas of a node to others, and lets it have no new ones. It needs not be up, if each shard has
-// another replica. progress is as for AddNode.
+// another replica. If there are not enough other nodes nothing is done. progress is as for AddNode.
 func (c *Client) Drain(ctx context.Context, name string, progress func(topology.Step)) error {
-	err := c.m.UpdateNode(ctx, name, func(n *topology.Node) error { n.Drained = true; return nil })
+	v, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range v.indexes {
+		if _, err := x.Empty(name, v.fit()); err != nil && x.Ready && !x.Dropped {
+			return err
+		}
+	}
+	err = c.m.UpdateNode(ctx, name, func(n *topology.Node) error { n.Drained = true; return nil })
 	if err != nil {
 		return err
 	}

@@ -197,6 +197,9 @@ func TestNodesComeAndGo(t *testing.T) {
 	if err := w.client.Drain(deadline(t), "d", nil); err == nil {
 		t.Error("two replicas of each shard are on one node")
 	}
+	if st, err = w.client.Status(deadline(t)); err != nil || st.Nodes[3].Name != "d" || st.Nodes[3].Drained {
+		t.Errorf("%+v: %v", st.Nodes, err)
+	}
 	found, err := x.Count(deadline(t), riffle.All{}, &cluster.SearchOptions{Token: written.Token})
 	if err != nil || found != 40 {
 		t.Errorf("%d documents: %v", found, err)

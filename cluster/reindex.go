@@ -230,6 +230,7 @@ func (r *reindexing) run(ctx context.Context) error {
 			return fmt.Errorf("shard %d: %w", f.shard, err)
 		}
 	}
+	r.progress("reading the logs of %s", r.old.Name)
 	for range 3 { // each time there is less left
 		err := each(func(f *forwarding) error {
 			b, err := f.log.Bounds(ctx)
@@ -372,7 +373,6 @@ func (f *forwarding) until(ctx context.Context, last uint64) error {
 	if f.at >= last {
 		return nil
 	}
-	f.r.progress("shard %d: entries %d to %d of the log", f.shard, f.at+1, last)
 	var b riffle.Batch
 	changes, size := 0, 0
 	for e, err := range f.log.Read(ctx, f.at+1) {

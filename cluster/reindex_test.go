@@ -115,7 +115,7 @@ func TestReindexInterrupted(t *testing.T) {
 	w := newWorld(t, "a", "b", "c")
 	x := w.create(2)
 	w.put(x, 0, 10)
-	for _, at := range []string{"entries", "sealing"} {
+	for _, at := range []string{"reading", "sealing"} {
 		ctx, cancel := context.WithCancel(deadline(t))
 		defer cancel()
 		err := w.client.Reindex(ctx, "books", cluster.ReindexOptions{Shards: 3, LogBytes: 64 << 20, Progress: func(s string) {
@@ -129,7 +129,7 @@ func TestReindexInterrupted(t *testing.T) {
 		if n, err := x.Count(deadline(t), riffle.All{}, nil); err != nil || n != 10 {
 			t.Errorf("ended at %s: %d documents, %v", at, n, err)
 		}
-		if at == "entries" {
+		if at == "reading" {
 			w.put(x, 0, 2)
 			if names, err := w.client.Indexes(t.Context()); err != nil || len(names) != 1 {
 				t.Errorf("%q: %v", names, err)

@@ -106,8 +106,6 @@ func (c *Client) update(ctx context.Context, x *topology.Index, change func(*top
 	})
 }
 
-const restorePrefix = "restore-"
-
 // restored returns the entry of the map of an index that is made from a backup.
 func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*topology.Index, error) {
 	if o.Name == "" {
@@ -141,14 +139,14 @@ func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*t
 	case errors.Is(err, topology.ErrNoIndex):
 	case err != nil:
 		return nil, err
-	case strings.HasPrefix(old.Source, restorePrefix): // a Restore that failed, and could not tidy up
+	case strings.HasPrefix(old.Source, topology.RestorePrefix): // a Restore that failed, and could not tidy up
 		if err := c.drop(ctx, old); err != nil {
 			return nil, err
 		}
 	}
 	x := *b.Index
 	x.Name, x.Nodes, x.Joining, x.LogCopies = o.Name, places, nil, o.LogCopies
-	x.Ready, x.Dropped, x.Source = false, false, restorePrefix+rand.Text()
+	x.Ready, x.Dropped, x.Source = false, false, topology.RestorePrefix+rand.Text()
 	x.Reindexes, x.Replaces = 0, topology.Replaced{}
 	if x.Altered != nil { // the copies have it, and the new logs do not
 		x.Schema, x.Altered = x.Altered, nil

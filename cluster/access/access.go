@@ -8,7 +8,7 @@
 //	node         have replicas, and answer for them
 //
 // A program has a key with one role or several: linearizable reads, for example, need a writer, since they append
-// to the log. A key with the role node is that of one node, and answers for no other.
+// to the log. So do checks of replicas, reindexing and changes of a schema, beside a controller. A key with the role node is that of one node, and answers for no other.
 //
 // # What a role can do besides
 //
@@ -119,12 +119,13 @@ func rightsOf(role Role, name string) Rights {
 	case Controller:
 		return Rights{
 			Publish:   []string{api + ">", "$KV.RIFFLE_MAP.>", "$JS.FC.>", "riffle-node.*.do", "riffle-node.*.ask", "riffle.*.q.>"},
-			Subscribe: []string{"riffle-node.*.beat"},
+			Subscribe: []string{"riffle-node.*.beat", "riffle-restore.*.do"},
+			Answers:   beatMessages,
 		}
 	case Node:
 		return Rights{
 			Publish: append([]string{
-				"riffle-node." + name + ".beat", "riffle-node.*.ask", "riffle-node.*.do", "$KV.RIFFLE_MAP.node." + name, "$JS.FC.>",
+				"riffle-node." + name + ".beat", "riffle-node.*.ask", "riffle-node.*.do", "riffle-restore.*.do", "$KV.RIFFLE_MAP.node." + name, "$JS.FC.>",
 				api + "STREAM.CREATE." + bucket, api + "STREAM.MSG.GET.*",
 				api + "CONSUMER.CREATE.>", api + "CONSUMER.INFO.*.*", api + "CONSUMER.DELETE.*.*", api + "CONSUMER.MSG.NEXT.*.*",
 			}, ofAll...),

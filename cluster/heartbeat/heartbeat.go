@@ -7,6 +7,7 @@
 //	riffle-node.NODE.beat    what node NODE publishes
 //	riffle-node.NODE.ask     it answers with the same to the reply subject of a message
 //	riffle-node.NODE.do      requests to node NODE (package call)
+//	riffle-restore.ID.do     requests to a program that restores an index
 //
 // A View follows the beats. Ask asks once. Who may ask need not be allowed to request something.
 package heartbeat
@@ -19,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 // Version is that of beats. Whoever receives one of another version ignores it.
@@ -30,8 +33,13 @@ func AskSubject(node string) string { return "riffle-node." + node + ".ask" }
 // BeatSubject returns the subject of the beats of a node; "*" stands for all nodes.
 func BeatSubject(node string) string { return "riffle-node." + node + ".beat" }
 
-// DoSubject returns the subject of requests to a node.
-func DoSubject(node string) string { return "riffle-node." + node + ".do" }
+// DoSubject returns the subject of requests to a node, or to a program that restores an index.
+func DoSubject(node string) string {
+	if id, restore := strings.CutPrefix(node, topology.RestorePrefix); restore {
+		return "riffle-restore." + id + ".do"
+	}
+	return "riffle-node." + node + ".do"
+}
 
 // A Beat is the state of a node.
 type Beat struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,13 +32,17 @@ var (
 	ErrNoNode = errors.New("topology: there is no such node")
 )
 
+// RestorePrefix begins the names of programs that give copies while they restore an index (Index.Source). No
+// node has such a name.
+const RestorePrefix = "restore-"
+
 const nodePrefix = "node."
 
 // Register adds a node, or finds that it is there. With replace it takes the name from a node that had
 // another directory. Otherwise the error matches ErrNameTaken then.
 func (m *Map) Register(ctx context.Context, name, identity string, replace bool) error {
-	if !nameRule.MatchString(name) {
-		return fmt.Errorf("topology: %q is no name of a node: 1 to 64 letters, digits, _ and - are allowed", name)
+	if !nameRule.MatchString(name) || strings.HasPrefix(name, RestorePrefix) {
+		return fmt.Errorf("topology: %q is no name of a node: 1 to 64 letters, digits, _ and - are allowed, and no %s at the beginning", name, RestorePrefix)
 	}
 	n := &Node{Name: name, Identity: identity, Joined: time.Now().UTC()}
 	data, err := json.Marshal(n)

@@ -217,6 +217,9 @@ func TestRegister(t *testing.T) {
 	if err := m.Register(t.Context(), "a.b", "x", false); err == nil {
 		t.Error("a name with a point")
 	}
+	if err := m.Register(t.Context(), "restore-a", "x", false); err == nil {
+		t.Error("the name of a program that restores")
+	}
 	if err := m.UpdateNode(t.Context(), "b", func(n *topology.Node) error { n.Drained = true; return nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,10 @@ cluster is for and what it promises.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	for _, sub := range []*cobra.Command{newClusterDemo(), newClusterStatus(), newClusterKey(), newClusterConfig()} {
+	for _, sub := range []*cobra.Command{
+		newClusterDemo(), newClusterStatus(), newClusterKey(), newClusterConfig(),
+		newClusterAdd(), newClusterDrain(), newClusterMove(), newClusterCheck(), newClusterBackup(), newClusterRestore(), newClusterReindex(), newClusterControl(),
+	} {
 		markFailures(sub)
 		c.AddCommand(sub)
 	}
@@ -52,8 +55,12 @@ func withCluster(ctx context.Context, f *connectFlags, use func(context.Context,
 		return err
 	}
 	defer conn.Close()
+	config, err := f.tls()
+	if err != nil {
+		return err
+	}
 	short, cancel := context.WithTimeout(ctx, clusterWait)
-	c, err := cluster.Connect(short, conn, nil)
+	c, err := cluster.Connect(short, conn, &cluster.Options{CopyTLS: mutual(config)})
 	cancel()
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -149,6 +150,9 @@ type member struct {
 	conn   *nats.Conn
 	node   *node.Node // nil without a name
 	client *cluster.Client
+
+	stop        context.CancelFunc // of Control, in a process with a server
+	controlling sync.WaitGroup
 }
 
 // join joins the cluster. It waits until enough servers are up to decide, or until ctx ends.
@@ -203,8 +207,15 @@ func (f *clusterFlags) join(ctx context.Context, dir string, log *slog.Logger) (
 			return m, fmt.Errorf("--node: %w", err)
 		}
 	}
-	m.client, err = cluster.Connect(ctx, m.conn, &cluster.Options{MapCopies: f.copies()})
-	return m, err
+	if m.client, err = cluster.Connect(ctx, m.conn, &cluster.Options{MapCopies: f.copies(), CopyTLS: mutual(config)}); err != nil {
+		return m, err
+	}
+	if m.server != nil { // the connection may do everything
+		control, stop := context.WithCancel(context.Background())
+		m.stop = stop
+		m.controlling.Go(func() { m.client.Control(control, cluster.ControlOptions{Log: log.With("of", "cluster")}) })
+	}
+	return m, nil
 }
 
 // mutual returns a configuration in which clients must show a certificate.
@@ -220,6 +231,10 @@ func mutual(c *tls.Config) *tls.Config {
 // close leaves the cluster.
 func (m *member) close() error {
 	var err error
+	if m.stop != nil {
+		m.stop()
+		m.controlling.Wait()
+	}
 	if m.client != nil {
 		err = m.client.Close()
 	}

@@ -31,6 +31,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`("[a-z_]+_ns":)[0-9]+`), "${1}#"},
 	{regexp.MustCompile(`(?m)^((analyse|plan|execute|fetch|  CPU) +)[0-9.]+.?s$`), "${1}#"},
 	{regexp.MustCompile(`(mean|p50|p95|p99|queries/s)( +)[0-9.]+`), "${1}${2}#"},
+	{regexp.MustCompile(`(documents, )[0-9]+( bytes\n)`), "${1}#${2}"},
 	{regexp.MustCompile(`[0-9]+ in segments, [0-9]+ in all files`), "# in segments, # in all files"},
 	{regexp.MustCompile(`( log records, )[0-9]+( bytes)`), "${1}#${2}"},
 	{regexp.MustCompile(`segments [0-9]+ -> 1, deleted documents [0-9]+ -> 0, bytes [0-9]+ -> [0-9]+`), "segments # -> 1, deleted documents # -> 0, bytes # -> #"},
@@ -45,6 +46,8 @@ var unsteady = []struct {
 // TestScripts runs the scripts in testdata, which read like a terminal:
 //
 //	file name=docs.jsonl       writes a file into the script's directory
+//	nodes names=(a,b) up=(a)   starts a cluster, or nodes of it; NATS stands for its URL (startCluster)
+//	fill index=books shards=2  creates an index of the cluster and puts documents into it
 //	riffle                     runs a command line; DIR stands for the directory
 //	----
 //	standard output, then standard error behind "! ", then the exit code if not 0
@@ -53,6 +56,7 @@ var unsteady = []struct {
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		dir, cursor := t.TempDir(), ""
+		var w *scriptCluster
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "file":
@@ -65,8 +69,22 @@ func TestScripts(t *testing.T) {
 					t.Fatal(err)
 				}
 				return ""
+			case "nodes":
+				if w == nil {
+					w = startCluster(t)
+				}
+				return w.nodes(t, d)
+			case "fill":
+				return w.fill(t, d)
 			case "riffle":
-				return runLine(t, dir, &cursor, d)
+				if w != nil {
+					d.Input = strings.ReplaceAll(d.Input, "NATS", w.url)
+				}
+				text := runLine(t, dir, &cursor, d)
+				if w != nil {
+					text = strings.ReplaceAll(text, w.url, "NATS")
+				}
+				return text
 			}
 			d.Fatalf(t, "unknown command %q", d.Cmd)
 			return ""
