@@ -8,6 +8,9 @@ import (
 	"github.com/riffle-search/riffle/cluster/topology"
 )
 
+// A Step is one move of AddNode and Drain.
+type Step = topology.Step
+
 // fit returns the nodes that can be given replicas, by name.
 func (v *look) fit() []string {
 	var all []string
@@ -23,12 +26,12 @@ func (v *look) fit() []string {
 // AddNode gives a node that has started its fair share of the replicas of each index, which it takes from the
 // nodes that have most. progress, unless nil, is told of each move before it begins. When it fails, or is called off,
 // what has been moved stays, and another call goes on.
-func (c *Client) AddNode(ctx context.Context, name string, progress func(topology.Step)) error {
+func (c *Client) AddNode(ctx context.Context, name string, progress func(Step)) error {
 	err := c.m.UpdateNode(ctx, name, func(n *topology.Node) error { n.Drained = false; return nil })
 	if err != nil {
 		return err
 	}
-	return c.balance(ctx, progress, func(v *look, x *topology.Index) ([]topology.Step, error) {
+	return c.balance(ctx, progress, func(v *look, x *topology.Index) ([]Step, error) {
 		fit := v.fit()
 		if !slices.Contains(fit, name) {
 			return nil, fmt.Errorf("cluster: node %s does not answer", name)
@@ -39,7 +42,7 @@ func (c *Client) AddNode(ctx context.Context, name string, progress func(topolog
 
 // Drain moves all replicas of a node to others, and lets it have no new ones. It needs not be up, if each shard has
 // another replica. If there are not enough other nodes nothing is done. progress is as for AddNode.
-func (c *Client) Drain(ctx context.Context, name string, progress func(topology.Step)) error {
+func (c *Client) Drain(ctx context.Context, name string, progress func(Step)) error {
 	v, err := c.look(ctx)
 	if err != nil {
 		return err
@@ -53,11 +56,11 @@ func (c *Client) Drain(ctx context.Context, name string, progress func(topology.
 	if err != nil {
 		return err
 	}
-	return c.balance(ctx, progress, func(v *look, x *topology.Index) ([]topology.Step, error) { return x.Empty(name, v.fit()) })
+	return c.balance(ctx, progress, func(v *look, x *topology.Index) ([]Step, error) { return x.Empty(name, v.fit()) })
 }
 
 // balance carries out the moves that plan wants of each index.
-func (c *Client) balance(ctx context.Context, progress func(topology.Step), plan func(*look, *topology.Index) ([]topology.Step, error)) error {
+func (c *Client) balance(ctx context.Context, progress func(Step), plan func(*look, *topology.Index) ([]Step, error)) error {
 	v, err := c.look(ctx)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/riffle-search/riffle/cluster"
-	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 func newClusterAdd() *cobra.Command {
@@ -23,7 +22,7 @@ the same command goes on. A node that was drained is used again.`,
 	clusterFlagsOf(c, &f)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return withCluster(c.Context(), &f, func(ctx context.Context, cl *cluster.Client) error {
-			return cl.AddNode(ctx, args[0], func(s topology.Step) { fmt.Fprintln(c.OutOrStdout(), s) })
+			return cl.AddNode(ctx, args[0], func(s cluster.Step) { fmt.Fprintln(c.OutOrStdout(), s) })
 		})
 	}
 	return c
@@ -42,7 +41,7 @@ interrupted the same command goes on. Afterwards the node can be stopped for goo
 	clusterFlagsOf(c, &f)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return withCluster(c.Context(), &f, func(ctx context.Context, cl *cluster.Client) error {
-			return cl.Drain(ctx, args[0], func(s topology.Step) { fmt.Fprintln(c.OutOrStdout(), s) })
+			return cl.Drain(ctx, args[0], func(s cluster.Step) { fmt.Fprintln(c.OutOrStdout(), s) })
 		})
 	}
 	return c
