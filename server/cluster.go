@@ -27,6 +27,9 @@ type Cluster interface {
 
 	// Drop removes an index with all its documents. The error matches ErrNoIndex if there is none of the name.
 	Drop(ctx context.Context, name string) error
+
+	// Status says how the cluster is doing.
+	Status(ctx context.Context) (*client.ClusterStatus, error)
 }
 
 // A Reader is an index as requests read it: an engine of this process, or an index of a Cluster.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -81,6 +82,27 @@ func (c *pretended) Drop(_ context.Context, name string) error {
 	}
 	delete(c.indexes, name)
 	return nil
+}
+
+func (c *pretended) Status(context.Context) (*client.ClusterStatus, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := &client.ClusterStatus{Nodes: []client.ClusterNode{}, Indexes: []client.ClusterIndex{}, Faults: []string{"node b does not answer"}}
+	st.Nodes = append(st.Nodes, client.ClusterNode{Name: "a", Up: true, Started: time.Unix(1e9, 0).UTC(), Program: "v1", Replicas: 3, Bytes: 4096}, client.ClusterNode{Name: "b", Drained: true})
+	for _, name := range slices.Sorted(maps.Keys(c.indexes)) {
+		x := client.ClusterIndex{Name: name, Ready: true}
+		for i := range c.indexes[name].shards {
+			s := client.ClusterShard{Log: client.ClusterLog{First: 1, Last: 1200, Bytes: 5000, Full: 1 << 20, Leader: "a"}}
+			if i == 1 {
+				s.Log = client.ClusterLog{Fault: "nobody answers"}
+			}
+			s.Replicas = append(s.Replicas, client.ClusterReplica{Node: "a", State: "running", Sequence: 1190, Durable: 1100, Lag: 10, Documents: 7, Bytes: 4096})
+			s.Replicas = append(s.Replicas, client.ClusterReplica{Node: "b", State: "silent", Lag: 1200, Differs: []string{"a"}})
+			x.Shards = append(x.Shards, s)
+		}
+		st.Indexes = append(st.Indexes, x)
+	}
+	return st, nil
 }
 
 type pretendedIndex struct {
@@ -208,6 +230,21 @@ func TestCluster(t *testing.T) {
 					}
 				}
 				return fmt.Sprintln(res.StatusCode) + strings.Join(found, "\n")
+			case "figures":
+				r := httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil)
+				r.Host = "localhost"
+				res := send(s, r)
+				body, err := readAll(&res.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var found strings.Builder
+				for line := range strings.Lines(string(body)) {
+					if strings.HasPrefix(line, d.Input) {
+						found.WriteString(line)
+					}
+				}
+				return found.String()
 			case "down":
 				cluster.mu.Lock()
 				cluster.down = true

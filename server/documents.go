@@ -162,15 +162,15 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		if ix.engine == nil {
-			return kindUnsupported.fault("an array takes effect as a whole or not at all, which shards cannot do together; send NDJSON, with one change a line")
-		}
 		var b riffle.Batch
 		if err := checkUTF8(data); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(data, &b); err != nil {
 			return asDocument(malformed(err), err)
+		}
+		if ix.engine == nil && b.Len() > 1 {
+			return kindUnsupported.fault("an array takes effect as a whole or not at all, which shards cannot do together; send NDJSON, with one change a line")
 		}
 		return s.carryOut(w, r, ix, &b, outcome{status: http.StatusOK, value: map[string]int{"changes": b.Len()}})
 	}

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/client"
 )
 
 // A figure is a metric that is read when Prometheus asks for it, and not counted by events.
@@ -14,23 +17,27 @@ type figure struct {
 	labels           []string
 	ofServer         func(*Server, func(v float64, labels ...string))       // nil for one of an index
 	ofIndex          func(*riffle.Stats, func(v float64, labels ...string)) // labels without the first, the index
+	ofCluster        func(*client.ClusterStatus, func(v float64, labels ...string))
 }
 
 var queueNames = [queues]string{searchQueue: "search", writeQueue: "write", copyQueue: "copy"}
 
 // figures are all of them.
-var figures = []figure{
+var figures = slices.Concat(ownFigures, clusterFigures)
+
+// ownFigures are those of this process.
+var ownFigures = []figure{
 	ofQueues("riffle_queue_running", gaugeKind, "Requests that have a turn.", func(g *gate) float64 { return float64(len(g.slots)) }),
 	ofQueues("riffle_queue_slots", gaugeKind, "Requests that can have a turn at a time.", func(g *gate) float64 { return float64(cap(g.slots)) }),
 	ofQueues("riffle_queue_waiting", gaugeKind, "Requests that wait for their turn.", func(g *gate) float64 { return float64(min(g.waiting.Load(), g.queue)) }),
 	ofQueues("riffle_queue_refused_total", counterKind, "Requests that were refused because too many waited.", func(g *gate) float64 { return float64(g.refused.Load()) }),
 	{"riffle_http_unread_bytes", gaugeKind, "Memory of answers that clients have not read yet.", nil, func(s *Server, is func(float64, ...string)) {
 		is(float64(s.unread.held.Load()))
-	}, nil},
+	}, nil, nil},
 	{"riffle_http_arrived_bytes", gaugeKind, "Memory of bodies that have been read before their requests have had a turn.", nil, func(s *Server, is func(float64, ...string)) {
 		is(float64(s.arrived.held.Load()))
-	}, nil},
-	{"riffle_indexes", gaugeKind, "Indexes that are served.", nil, func(s *Server, is func(float64, ...string)) { is(float64(len(s.host.all()))) }, nil},
+	}, nil, nil},
+	{"riffle_indexes", gaugeKind, "Indexes that are served.", nil, func(s *Server, is func(float64, ...string)) { is(float64(len(s.host.all()))) }, nil, nil},
 
 	ofIndex("riffle_documents", gaugeKind, "Documents that searches can find.", func(st *riffle.Stats) float64 { return float64(st.Docs) }),
 	ofIndex("riffle_deleted_documents", gaugeKind, "Documents that have been deleted and that merges have yet to take away.", func(st *riffle.Stats) float64 { return float64(st.Deleted) }),
@@ -63,7 +70,7 @@ var figures = []figure{
 		is(float64(st.Written.Log), "log")
 		is(float64(st.Written.Seals), "seals")
 		is(float64(st.Written.Merges), "merges")
-	}},
+	}, nil},
 	ofIndex("riffle_disk_bytes", gaugeKind, "Bytes of all files of the index.", func(st *riffle.Stats) float64 { return float64(st.Store.DiskBytes) }),
 	ofIndex("riffle_block_cache_bytes", gaugeKind, "Memory of the store's cache of blocks.", func(st *riffle.Stats) float64 { return float64(st.Store.CacheBytes) }),
 	ofIndex("riffle_block_cache_hits_total", counterKind, "Blocks of the store's tables that were cached.", func(st *riffle.Stats) float64 { return float64(st.Store.CacheHits) }),
@@ -96,11 +103,11 @@ func ofQueues(name, kind, help string, of func(*gate) float64) figure {
 				is(of(g), queueNames[q])
 			}
 		}
-	}, nil}
+	}, nil, nil}
 }
 
 func ofIndex(name, kind, help string, of func(*riffle.Stats) float64) figure {
-	return figure{name, kind, help, []string{"index"}, nil, func(st *riffle.Stats, is func(float64, ...string)) { is(of(st)) }}
+	return figure{name, kind, help, []string{"index"}, nil, func(st *riffle.Stats, is func(float64, ...string)) { is(of(st)) }, nil}
 }
 
 func ofGPUs(name, kind, help string, of func(*riffle.GPUStats) float64) figure {
@@ -108,7 +115,7 @@ func ofGPUs(name, kind, help string, of func(*riffle.GPUStats) float64) figure {
 		if st.GPU != nil {
 			is(of(st.GPU))
 		}
-	}}
+	}, nil}
 }
 
 func ofDevices(name, kind, help string, of func(*riffle.GPUDeviceStats) float64) figure {
@@ -118,7 +125,7 @@ func ofDevices(name, kind, help string, of func(*riffle.GPUDeviceStats) float64)
 				is(of(&st.GPU.Devices[i]), strconv.Itoa(i))
 			}
 		}
-	}}
+	}, nil}
 }
 
 // A reader reads all figures for Prometheus.
@@ -141,10 +148,27 @@ func (r *reader) Collect(to chan<- prometheus.Metric) {
 			f.ofServer(r.server, r.value(to, i))
 		}
 	}
+	r.collectCluster(to)
 	for _, ix := range r.server.host.all() {
 		st, err := ix.engine.Stats()
 		if err == nil {
 			r.collectIndex(to, ix.name, st)
+		}
+	}
+}
+
+// collectCluster sends the figures of the cluster, if there is one that answers.
+func (r *reader) collectCluster(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(r.server.stop, statusWait)
+	defer cancel()
+	st, err := r.server.cluster.ask(ctx)
+	if err != nil {
+		r.server.opts.Log.Warn("no figures of the cluster", "error", err)
+		return
+	}
+	for i := range figures {
+		if f := &figures[i]; f.ofCluster != nil {
+			f.ofCluster(st, r.value(to, i))
 		}
 	}
 }

@@ -125,7 +125,7 @@ func TestMetrics(t *testing.T) {
 		f := gathered[m.name]
 		delete(gathered, m.name)
 		if f == nil {
-			if !strings.HasPrefix(m.name, "riffle_gpu_") {
+			if !strings.HasPrefix(m.name, "riffle_gpu_") && !strings.HasPrefix(m.name, "riffle_cluster_") {
 				t.Errorf("%s is in the list and not in the answer", m.name)
 			}
 			continue

@@ -11,7 +11,7 @@ import (
 )
 
 // pagePaths are those of the page, for people. The document describes all others.
-var pagePaths = []string{"/{$}", "/why", "/inside", "/watch", "/assets/{file}"}
+var pagePaths = []string{"/{$}", "/why", "/inside", "/cluster", "/watch", "/assets/{file}"}
 
 func readTheContract(t testing.TB) *contract {
 	t.Helper()

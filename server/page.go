@@ -36,7 +36,7 @@ const (
 
 // A frame is what every page shows: its view, the indexes, and the one that is chosen.
 type frame struct {
-	View    string // "search", "why", "inside", "watch" or "fault"
+	View    string // "search", "why", "inside", "cluster", "watch" or "fault"
 	Index   string
 	Indexes []string
 	Sharded bool // the index is one of the cluster, and has fewer views

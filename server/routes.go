@@ -21,10 +21,13 @@ var routes = []route{
 	{"GET /{$}", RoleRead, searchQueue, shown((*Server).searchView)},
 	{"GET /why", RoleRead, searchQueue, shown((*Server).whyView)},
 	{"GET /inside", RoleRead, searchQueue, shown((*Server).insideView)},
+	{"GET /cluster", RoleRead, searchQueue, shown((*Server).clusterView)},
 	{"GET /watch", RoleRead, searchQueue, shown((*Server).watchView)},
 	{"GET /assets/{file}", RoleNone, noQueue, (*Server).asset},
 
 	{"GET /v1/openapi.json", RoleNone, noQueue, (*Server).describe},
+
+	{"GET /v1/cluster", RoleRead, searchQueue, (*Server).clusterStatus},
 
 	{"GET /v1/indexes", RoleRead, noQueue, (*Server).listIndexes},
 	{"PUT /v1/indexes/{index}", RoleAdmin, writeQueue, (*Server).createIndex},

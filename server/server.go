@@ -37,6 +37,7 @@ type Server struct {
 
 	metrics   *metrics
 	histories histories
+	cluster   clusterWatch
 	kept      keptAnswers
 	tracer    trace.Tracer
 	planning  sync.Mutex // held while the lists of a slow query are counted
@@ -86,7 +87,7 @@ func New(o *Options) (*Server, error) {
 			s.serve(&routes[i], w.(*unrouted).to, r)
 		})
 	}
-	s.host.listen = s.Listener
+	s.host.listen, s.cluster.of = s.Listener, opts.Cluster
 	s.host.cache.bytes, s.host.cache.mounted = opts.CacheBytes, o != nil && o.CacheBytes > 0
 	s.host.forget = func(index string) {
 		s.metrics.forget(index)

@@ -124,9 +124,16 @@ class Client:
         """All indexes by name."""
         return self._json("GET", "/v1/indexes")["indexes"]
 
-    def create_index(self, index: str, schema: Optional[Dict[str, Any]] = None) -> None:
-        """Makes a new index. Without a schema each field is indexed by the kind of its values."""
-        self._json("PUT", _in(index), {"schema": schema} if schema is not None else {})
+    def create_index(self, index: str, schema: Optional[Dict[str, Any]] = None, **members: Any) -> None:
+        """Makes a new index. Without a schema each field is indexed by the kind of its values. On a server with a
+        cluster, the other members are those of NewIndex: shards, replicas, log_copies, log_bytes, nodes."""
+        if schema is not None:
+            members["schema"] = schema
+        self._json("PUT", _in(index), members)
+
+    def cluster(self) -> Dict[str, Any]:
+        """How the cluster of the server is doing: its nodes, and for each shard its log and its replicas."""
+        return self._json("GET", "/v1/cluster")
 
     def drop_index(self, index: str) -> None:
         """Removes an index and its files."""

@@ -125,6 +125,7 @@ class TestRiffle(unittest.TestCase):
         self.c.health()
         self.c.ready()
         self.assertEqual(self.c.openapi()["openapi"][:4], "3.1.")
+        self.assertEqual(self.c.cluster(), {"nodes": [], "indexes": [], "faults": []})
 
     def test_methods(self):
         """Each operation of the document that is not for watching has a method here."""

@@ -73,7 +73,7 @@ async function complete() {
   completing.abort();
   completing = new AbortController();
   const w = word();
-  if (w.text.length < 2) return hide();
+  if (w.text.length < 2 || "sharded" in document.body.dataset) return hide(); // shards have no common list of words
   const base = `/v1/indexes/${encodeURIComponent(index)}`;
   try {
     if (!fields) {
@@ -310,3 +310,24 @@ async function watch() {
 }
 
 if (drawn.length) watch();
+
+// follow keeps the view of the cluster up to date.
+async function follow(live) {
+  const url = new URL(location);
+  url.searchParams.set("part", "cluster");
+  let shown;
+  for (;;) {
+    await new Promise((next) => setTimeout(next, document.hidden ? 10000 : 2000));
+    try {
+      const answer = await fetch(url);
+      const text = await answer.text();
+      if (!answer.ok || text === shown || live.contains(document.activeElement)) continue; // whoever reads a table keeps it
+      shown = text;
+      const part = document.createElement("template");
+      part.innerHTML = text;
+      live.replaceChildren(...part.content.getElementById("live").childNodes);
+    } catch {} // the server does not answer: go on when it does
+  }
+}
+
+if (document.getElementById("live")) follow(document.getElementById("live"));
