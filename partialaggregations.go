@@ -17,7 +17,8 @@ import (
 // and numbers are rounded. Those of all indexes together become the results of one index that has all
 // documents, to the last bit. That is for indexes of several processes; a Multi does it for those of one:
 //
-//   - search each index with SearchOptions.PartialAggregations, the same Statistics and the same Now;
+//   - search each index with SearchOptions.PartialAggregations, with the same Now, and with the sum of the
+//     Statistics of all, which were asked for with these aggregations;
 //   - send the bytes of Result.PartialAggregations (MarshalBinary), and read them with
 //     UnmarshalPartialAggregations;
 //   - Merge them in the order of the indexes, which decides about equal hits of a TopHitsAggregation;

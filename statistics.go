@@ -42,7 +42,8 @@ import (
 //	{"fields": {"title": {"documents": 3, "tokens": 20, "terms": {"whale": 2}}}}
 //
 // Terms that are not text, such as numbers, are under "binary", in base64. Deleted documents count
-// until a merge drops them. A Match with ModeAndOr decides by the documents of each index alone.
+// until a merge drops them. A Match with ModeAndOr decides by the documents of each index alone. The
+// aggregations of several indexes are put together by PartialAggregations.
 type Statistics = plan.Statistics
 
 // SumStatistics adds up the statistics of a query in several indexes. known is the sum of the round

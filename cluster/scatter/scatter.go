@@ -32,7 +32,8 @@
 // # Missing shards
 //
 // A shard that nobody answers for is an error that matches ErrUnavailable. With Options.AllowMissing it is
-// left out instead, with its documents and statistics: Result.Missing names it, and Total is a lower bound.
+// left out instead, with its documents and statistics: Result.Missing names it, and Total and counts of
+// aggregations are lower bounds.
 //
 // # Aggregations
 //
