@@ -82,10 +82,10 @@ func (r *report) under(from, to time.Duration) (all []*event) {
 	return all
 }
 
-// mayNotFail reports whether each shard has a replica during faults: if one node was killed, and
-// nothing else was.
+// mayNotFail reports whether each shard has a replica that clients reach during faults: if one node was
+// killed, or replicas moved, and nothing else happened.
 func mayNotFail(under []*event) bool {
-	return len(under) == 1 && slices.Contains([]kind{kill, killLeader, wipe}, under[0].Kind)
+	return len(under) == 1 && (under[0].Kind.operated() || slices.Contains([]kind{kill, killLeader, wipe}, under[0].Kind))
 }
 
 // gaps finds for each fault the longest time in which a shard took no write.

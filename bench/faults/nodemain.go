@@ -49,7 +49,7 @@ func nodeMain(args []string) error {
 	server, err := embedded.Start(embedded.Options{
 		Name: *name, Dir: filepath.Join(*dir, "nats"), Cluster: "faults",
 		Listen: *address + ":" + routePort, Clients: *address + ":" + clientPort, Routes: routes,
-		MaxBytes: 8 << 30, Log: log,
+		Open: true, MaxBytes: 8 << 30, Log: log,
 	})
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ type report struct {
 	failed []finding
 	known  map[finding]int
 
+	unfinished map[kind]int // operations that other faults hindered
+
 	actions map[action]*tally
 	during  map[kind]*tally // by faults that were under way; "" for none
 }
@@ -74,6 +76,16 @@ func (r *report) found(check string) bool {
 	return r.known[finding{check: check}] > 0
 }
 
+// hindered counts an operation that was not finished.
+func (r *report) hindered(k kind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unfinished == nil {
+		r.unfinished = map[kind]int{}
+	}
+	r.unfinished[k]++
+}
+
 func (r *report) begin(e *event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,6 +115,9 @@ func (r *report) print(out io.Writer) (ok bool) {
 	fmt.Fprintf(out, "\n%d entries, %d changes; CPU s of the nodes: %s; %d operations did not begin; replicas ran after %.1f s, and were at the end of the logs %.1f s after the load\n",
 		r.entries, r.changes, strings.Join(cpu, ", "), r.missed, r.begun.Seconds(), r.converged.Seconds())
 	fmt.Fprintf(out, "%d reads with tokens checked, %d searches compared with one index\n", r.sessions, r.compared)
+	for _, k := range slices.Sorted(maps.Keys(r.unfinished)) {
+		fmt.Fprintf(out, "%s was hindered %d times\n", k, r.unfinished[k])
+	}
 	for _, f := range r.failed {
 		fmt.Fprintf(out, "FOUND %s: %.2000s\n", f.check, f.text)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/riffle-search/riffle/cluster"
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/node"
+	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 // indexName is that of the index of a run.
@@ -34,6 +35,8 @@ type runner struct {
 	history  *history
 	load     *load
 	report   *report
+	js       jetstream.JetStream // of the first connection
+	tails    []*tail             // of the logs
 
 	mu    sync.Mutex
 	happy []time.Duration // of each node: when all its replicas last ran
@@ -62,6 +65,18 @@ func run(ctx context.Context, s *settings, faults []fault) (_ *report, err error
 	}
 	if err := r.begun(ctx); err != nil {
 		return nil, err
+	}
+	tailed, untail := context.WithCancel(ctx)
+	var tailing sync.WaitGroup
+	defer tailing.Wait()
+	defer untail()
+	if r.js, err = jetstream.New(r.conns[0]); err != nil {
+		return nil, err
+	}
+	for i := range s.shards {
+		t := &tail{shard: i}
+		r.tails = append(r.tails, t)
+		tailing.Go(func() { t.run(tailed, r.js) })
 	}
 	loaded, stop := context.WithTimeout(ctx, s.time)
 	defer stop()
@@ -162,6 +177,7 @@ func (r *runner) create(ctx context.Context) error {
 			}
 			err = c.Create(ctx, cluster.IndexOptions{
 				Name: indexName, Shards: r.s.shards, Replicas: r.s.replicas, Nodes: names, LogCopies: 3, LogBytes: 1 << 30, Schema: schema,
+				Keep: topology.Keep{Messages: 100},
 			})
 			if err != nil {
 				return err
@@ -238,7 +254,14 @@ func (r *runner) happen(ctx context.Context, f fault) {
 	r.report.begin(e)
 	r.say("%v", f)
 	end, err := r.begin(&f, nodes)
-	if err == nil {
+	switch {
+	case err != nil:
+	case f.Kind.operated():
+		if e := r.operate(ctx, &f); e != nil { // other faults may hinder it
+			r.say("%v: %v", f, e)
+			r.report.hindered(f.Kind)
+		}
+	default:
 		select {
 		case <-time.After(f.For):
 		case <-ctx.Done():
@@ -248,6 +271,9 @@ func (r *runner) happen(ctx context.Context, f fault) {
 	ended := r.history.now()
 	if err != nil {
 		r.report.fail("harness", "fault %v: %v", f, err)
+	}
+	if f.Kind.operated() { // no node has lost anything
+		nodes = nil
 	}
 	r.report.mu.Lock()
 	e.ended = ended
@@ -326,6 +352,9 @@ func (r *runner) begin(f *fault, nodes []int) (end func() error, err error) {
 			return nil
 		}
 		return func() error { return step(0) }, step(f.Step)
+	}
+	if f.Kind.operated() {
+		return nil, nil
 	}
 	return nil, fmt.Errorf("there is no fault %q", f.Kind)
 }

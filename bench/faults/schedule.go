@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -22,9 +23,17 @@ const (
 	full       kind = "full"        // the disk of a node is full
 	wipe       kind = "wipe"        // kill -9, and the node's indexes are removed before it starts again
 	clock      kind = "clock"       // the wall clock of a node steps by Step, and back at the end
+
+	// What operators do. It goes on until it is done, or patience is over.
+	move  kind = "move"  // a replica moves to another node; if all have one, it is removed and added again
+	drain kind = "drain" // a node is drained, and filled again
+	trim  kind = "trim"  // the logs are trimmed
 )
 
-var kinds = []kind{kill, killLeader, killTwo, pause, cut, isolate, oneWay, deaf, slowSync, full, wipe, clock}
+var kinds = []kind{kill, killLeader, killTwo, pause, cut, isolate, oneWay, deaf, slowSync, full, wipe, clock, move, drain, trim}
+
+// operated reports whether an operator does it.
+func (k kind) operated() bool { return k == move || k == drain || k == trim }
 
 func kindNames() (names []string) {
 	for _, k := range kinds {
@@ -39,7 +48,7 @@ type fault struct {
 	Kind    kind
 	Node    int           // which node, from 0; that of killLeader is known when it happens
 	Other   int           // the second node of killTwo and oneWay
-	Shard   int           // of killLeader
+	Shard   int           // of killLeader and move
 	Delay   time.Duration // of slowSync
 	Step    time.Duration // of clock
 }
@@ -51,6 +60,10 @@ func (f fault) String() string {
 		return text + fmt.Sprintf(" the leader of shard %d", f.Shard)
 	case killTwo, oneWay:
 		return text + fmt.Sprintf(" n%d, n%d", f.Node, f.Other)
+	case move:
+		return text + fmt.Sprintf(" shard %d", f.Shard)
+	case trim:
+		return text
 	case slowSync:
 		return text + fmt.Sprintf(" n%d, %v", f.Node, f.Delay)
 	case clock:
@@ -70,6 +83,9 @@ func schedule(s *settings) (faults []fault) {
 	from := s.only
 	if len(from) == 0 {
 		from = kinds
+	}
+	if s.replicas == s.nodes { // there is nowhere to drain to
+		from = slices.DeleteFunc(slices.Clone(from), func(k kind) bool { return k == drain })
 	}
 	var bag []kind // all kinds are as frequent
 	for at := firstFault; ; {

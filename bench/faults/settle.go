@@ -10,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
-	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/scatter"
@@ -43,6 +40,9 @@ func (r *runner) settle(ctx context.Context) error {
 	began := r.history.now()
 	short, cancel := context.WithTimeout(ctx, converges)
 	defer cancel()
+	if err := r.finish(short); err != nil {
+		r.report.fail("operation", "what operators were interrupted in cannot be finished: %v", err)
+	}
 	// A server may still hold messages that it could not store for want of the others. They are in the logs
 	// before the barriers of these reads.
 	if err := r.finalReads(short); err != nil {
@@ -81,21 +81,9 @@ func (r *runner) settle(ctx context.Context) error {
 // converged waits until all replicas have applied all entries of the logs, and returns those and the
 // status of the nodes.
 func (r *runner) converged(ctx context.Context) (logs [][]oplog.Entry, statuses [][]replicaStatus, err error) {
-	js, err := jetstream.New(r.conns[0])
-	if err != nil {
-		return nil, nil, err
-	}
 	last := make([]uint64, r.s.shards)
 	for i := range last {
-		var log *jetlog.Log
-		err := retry(ctx, func(ctx context.Context) (err error) {
-			log, err = jetlog.Open(ctx, js, jetlog.Config{Index: indexName, Shard: i})
-			return err
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		entries, err := entriesOf(ctx, log)
+		entries, err := r.tails[i].all(ctx, r.js)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,32 +133,6 @@ func retry(ctx context.Context, try func(context.Context) error) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-}
-
-// entriesOf returns the entries of a log.
-func entriesOf(ctx context.Context, log *jetlog.Log) (entries []oplog.Entry, err error) {
-	var b oplog.Bounds
-	err = retry(ctx, func(ctx context.Context) (err error) {
-		b, err = log.Bounds(ctx)
-		return err
-	})
-	if err != nil || b.Last == 0 {
-		return nil, err
-	}
-	if b.First != 1 {
-		return nil, fmt.Errorf("a log begins with entry %d", b.First)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for e, err := range log.Read(ctx, 1) {
-		if err != nil {
-			return nil, err
-		}
-		if entries = append(entries, e); e.Sequence == b.Last {
-			break
-		}
-	}
-	return entries, nil
 }
 
 // finalReads reads all documents, as a client that the history knows.
