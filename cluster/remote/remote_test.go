@@ -44,6 +44,7 @@ type nodes struct {
 	slow    map[string]chan struct{} // answers when it is closed
 	calls   map[string]int
 	lose    func(request []byte) bool // reports whether a request is lost; called with mu held
+	under   int                       // requests that nodes have, also of callers that have gone
 }
 
 func (n *nodes) Call(ctx context.Context, node string, request []byte) ([]byte, error) {
@@ -51,6 +52,9 @@ func (n *nodes) Call(ctx context.Context, node string, request []byte) ([]byte, 
 	s, down, slow := n.servers[node], n.down[node], n.slow[node]
 	n.calls[node]++
 	lost := n.lose != nil && n.lose(request)
+	if n.under++; lost || down || s == nil {
+		n.under--
+	}
 	n.mu.Unlock()
 	if lost {
 		<-ctx.Done()
@@ -59,14 +63,22 @@ func (n *nodes) Call(ctx context.Context, node string, request []byte) ([]byte, 
 	if down || s == nil {
 		return nil, errors.New("connection refused")
 	}
+	handle := func(ctx context.Context) []byte {
+		defer n.set(func() { n.under-- })
+		return s.Handle(ctx, request)
+	}
 	if slow != nil {
 		select {
 		case <-slow:
 		case <-ctx.Done():
+			go func() {
+				<-slow
+				handle(context.WithoutCancel(ctx))
+			}()
 			return nil, ctx.Err()
 		}
 	}
-	return s.Handle(ctx, request), nil
+	return handle(ctx), nil
 }
 
 // called returns the nodes that were called. The caller holds mu.
@@ -194,6 +206,45 @@ func TestDown(t *testing.T) {
 	shard.SetNodes("a")
 	if _, err := x.Search(t.Context(), riffle.All{}, nil); !errors.Is(err, remote.ErrUnreachable) {
 		t.Error(err)
+	}
+	waitForLeases(t, n)
+}
+
+// TestSlowGivesBack: a search that is over, or whose caller has gone, leaves no snapshot on a node that answers later.
+func TestSlowGivesBack(t *testing.T) {
+	n, _, x := two(t)
+	for _, e := range n.engines { // snapshots that nobody gives back stay
+		s := remote.NewServer(&fixed{Engine: e}, remote.ServerOptions{LeaseFor: time.Hour})
+		t.Cleanup(s.Close)
+		for name := range n.engines {
+			if n.engines[name] == e {
+				n.servers[name] = s
+			}
+		}
+	}
+	answer := make(chan struct{})
+	n.set(func() { n.slow = map[string]chan struct{}{"a": answer} })
+	for range 20 { // some begin with the slow one, and go on with the other
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := x.Search(ctx, riffle.All{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	n.set(func() { n.slow["b"] = answer })
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(5*time.Millisecond, cancel)
+	if _, err := x.Search(ctx, riffle.All{}, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	n.set(func() {
+		if n.calls["a"] == 0 {
+			t.Error("the slow node was never asked")
+		}
+	})
+	close(answer)
+	for under := 1; under > 0; time.Sleep(time.Millisecond) {
+		n.set(func() { under = n.under })
 	}
 	waitForLeases(t, n)
 }

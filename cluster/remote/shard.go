@@ -275,10 +275,11 @@ func (s *Shard) first(ctx context.Context, r *request, nodes []*node) (*reply, *
 // round asks each replica once, until one answers.
 func (s *Shard) round(ctx context.Context, r *request, nodes []*node) (*reply, *node, error) {
 	answers := make(chan answered, len(nodes))
+	calls, cancel := outlive(ctx)
 	ask := func(n *node) {
 		own := *r
 		go func() {
-			to, err := s.call(ctx, n, &own)
+			to, err := s.call(calls, n, &own)
 			answers <- answered{n, to, err}
 		}()
 	}
@@ -293,14 +294,14 @@ func (s *Shard) round(ctx context.Context, r *request, nodes []*node) (*reply, *
 	next()
 	hedge := time.NewTimer(s.hedgeAfter())
 	defer hedge.Stop()
+	defer func() { go s.forget(answers, open, cancel) }()
 	for open > 0 {
 		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
 		case a := <-answers:
 			open--
 			if a.err == nil || !another(a.err) || ctx.Err() != nil {
-				if open > 0 {
-					go s.forget(answers, open)
-				}
 				return a.reply, a.node, a.err
 			}
 			errs = append(errs, a.err)
@@ -312,8 +313,18 @@ func (s *Shard) round(ctx context.Context, r *request, nodes []*node) (*reply, *
 	return nil, nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(errs...))
 }
 
-// forget gives back the snapshots of answers that come too late.
-func (s *Shard) forget(answers <-chan answered, open int) {
+// outlive returns a context with the deadline of another one that does not end with it. A node that has a
+// request may hold a snapshot for it, whose name comes with the answer.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	return context.WithCancel(context.WithoutCancel(ctx))
+}
+
+// forget gives back the snapshots of answers that come too late, and cancels when all have come.
+func (s *Shard) forget(answers <-chan answered, open int, cancel context.CancelFunc) {
+	defer cancel()
 	for range open {
 		if a := <-answers; a.reply != nil && a.reply.Lease != "" {
 			s.giveBack(a.node, a.reply.Lease)
