@@ -27,14 +27,14 @@ func TestAggregationsExact(t *testing.T) {
 	}
 	defer c.Close()
 	shards := overNATS(c, remote.ServerOptions{MessageBytes: 200})
-	scattertest.RunAggregations(t, 20, shards)
+	scattertest.RunAggregations(t, 12, shards)
 	// Once more, with statistics that are remembered.
 	terms, err := riffle.Open(t.TempDir(), &riffle.Options{Schema: scattertest.FacetSchema})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer terms.Close()
-	scattertest.RunAggregations(t, 20, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
+	scattertest.RunAggregations(t, 12, func(t *testing.T, engines []*riffle.Engine) *scatter.Index {
 		x := shards(t, engines)
 		x.CacheStatistics(func() riffle.Searcher { return terms })
 		return x

@@ -38,7 +38,7 @@ func open(t *testing.T, shards, documents int) *scatter.Index {
 
 func TestExact(t *testing.T) { scattertest.Run(t, 300, locals) }
 
-func TestAggregationsExact(t *testing.T) { scattertest.RunAggregations(t, 100, locals) }
+func TestAggregationsExact(t *testing.T) { scattertest.RunAggregations(t, 60, locals) }
 
 func TestBadCursors(t *testing.T) {
 	x := open(t, 2, 50)
