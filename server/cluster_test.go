@@ -137,8 +137,8 @@ func (x *pretendedIndex) Search(ctx context.Context, q riffle.Query, o *SearchOp
 	if err := x.allows(o.Reading); err != nil {
 		return nil, err
 	}
-	if len(o.Aggregations) > 0 {
-		return nil, fmt.Errorf("%w: aggregations", ErrUnsupported)
+	if o.Profile != nil {
+		return nil, fmt.Errorf("%w: profiles", ErrUnsupported)
 	}
 	plain := *o
 	plain.Reading = Reading{}

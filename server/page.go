@@ -245,10 +245,7 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 		f.Part = "from"
 		return nil, f
 	}
-	shown, err := ix.shownFields()
-	if err != nil {
-		return nil, err
-	}
+	shown := ix.shownFields()
 	req := &client.SearchRequest{
 		Text: &client.Text{Text: p.Query}, K: pageHits, From: from, ExactTotal: true, Load: []string{"*"},
 		Highlight: &client.Highlight{HTML: true, Fragments: 2}, Selections: map[string]riffle.Query{}, Aggregations: map[string]riffle.Aggregation{},
@@ -313,18 +310,15 @@ func (ix *index) searchPage(w http.ResponseWriter, r *http.Request) (*searchPage
 }
 
 // shownFields returns the fields that facets are made of: keywords with a column, the first ones by name.
-func (ix *index) shownFields() ([]string, error) {
+func (ix *index) shownFields() []string {
 	var fields []string
-	if ix.engine == nil {
-		return nil, nil // shards do not count values together
-	}
-	for name, f := range ix.engine.Schema().Fields {
+	for name, f := range ix.at.Schema().Fields {
 		if f.Type == riffle.FieldKeyword && f.Column != riffle.ColumnNone && !f.NoIndex {
 			fields = append(fields, name)
 		}
 	}
 	slices.Sort(fields)
-	return fields[:min(len(fields), pageFacets)], nil
+	return fields[:min(len(fields), pageFacets)]
 }
 
 // sortFields are offered at most, in two directions each.

@@ -66,6 +66,7 @@ func TestServeCluster(t *testing.T) {
 	look(b, "/v1/indexes/books/documents/moby?linearizable=true", `{"id":"moby","fields":{`)
 	look(b, "/v1/indexes", `[{"name":"books","documents":1,"segments":0,"bytes":0,"shards":2,"replicas":1}]`)
 	look(b, "/?index=books&q=dick", "1 to 1 of 1")
+	look(b, "/?index=books&f.shelf=sea", `aria-current="true">sea</a> <span class="faint">1</span>`)
 	facet := `{"query": {"all": {}}, "aggregations": {"shelves": {"terms": {"field": "shelf"}}}, "selections": {"shelves": {"term": {"field": "shelf", "value": "land"}}}}`
 	if _, text := b.call(t, "POST", search, facet); !strings.Contains(text, `"hits":[],`) || !strings.Contains(text, `"buckets":[{"key":"sea","count":1}]`) {
 		t.Errorf("a facet: %s", text)
