@@ -57,6 +57,10 @@ type SearchRequest struct {
 	Processor  string      `json:"processor,omitempty"` // "auto", the default, "cpu" or "gpu"
 	Deadline   Duration    `json:"deadline,omitempty"`
 	FailLate   bool        `json:"fail_late,omitempty"`
+
+	// AllowMissing answers without the shards of an index of a cluster for which nobody answers: see
+	// SearchAnswer.Missing. Otherwise such a search fails.
+	AllowMissing bool `json:"allow_missing,omitempty"`
 }
 
 // A Similarity has the parameters of BM25; see riffle.BM25. What is missing has its default.
@@ -150,8 +154,17 @@ type SearchAnswer struct {
 	Took         float64                      `json:"took_ms"` // milliseconds in the engine
 	Profile      *riffle.Profile              `json:"profile,omitempty"`
 
+	// Missing are the shards without which this is the answer. Total and aggregations are lower bounds then.
+	Missing []MissingShard `json:"missing,omitempty"`
+
 	// Notes are what a lenient text could not be read for.
 	Notes []Note `json:"notes,omitempty"`
+}
+
+// A MissingShard is a part of the documents of an index of a cluster, for which nobody answered.
+type MissingShard struct {
+	Shard int    `json:"shard"` // from 0
+	Fault string `json:"fault"`
 }
 
 // A Note says which part of a lenient text was searched as words, and why.

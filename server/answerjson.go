@@ -94,6 +94,12 @@ func appendAnswer(b []byte, res *Found, req *client.SearchRequest, notes []clien
 			return nil, err
 		}
 	}
+	if len(res.Missing) > 0 {
+		b = append(b, `,"missing":`...)
+		if b, err = appendEncoded(b, res.Missing); err != nil {
+			return nil, err
+		}
+	}
 	if len(notes) > 0 {
 		b = append(b, `,"notes":`...)
 		if b, err = appendEncoded(b, notes); err != nil {

@@ -53,11 +53,15 @@ func TestAnswerJSON(t *testing.T) {
 	for i := range table {
 		for _, req := range []*client.SearchRequest{{}, {Highlight: &client.Highlight{HTML: true}}} {
 			notes := []client.Note{{Offset: 1, Reason: "<odd>"}}[:i%2]
-			got, err := appendAnswer([]byte("kept"), &Found{Result: &table[i]}, req, notes)
+			found := &Found{Result: &table[i]}
+			if i%2 == 1 {
+				found.Missing = []client.MissingShard{{Shard: i, Fault: "<nobody>"}}
+			}
+			got, err := appendAnswer([]byte("kept"), found, req, notes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer := answerOf(&Found{Result: &table[i]}, req)
+			answer := answerOf(found, req)
 			answer.Notes = notes
 			var want bytes.Buffer
 			enc := json.NewEncoder(&want)

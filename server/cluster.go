@@ -74,13 +74,16 @@ type Reading struct {
 // SearchOptions configure a search. SearchOptions.After of riffle is not set.
 type SearchOptions struct {
 	riffle.SearchOptions
-	After client.Cursor
+	After        client.Cursor
+	AllowMissing bool // answer without the shards that nobody answers for
 	Reading
 }
 
 // Found is the answer to a search.
 type Found struct {
 	*riffle.Result
+
+	Missing []client.MissingShard // with SearchOptions.AllowMissing
 
 	// Cursor returns the cursor of a hit. Where it is nil hits have their own.
 	Cursor func(hit int) (client.Cursor, error)

@@ -71,6 +71,8 @@ func requestOf(params url.Values) (*client.SearchRequest, error) {
 			req.ExactTotal, err = strconv.ParseBool(value)
 		case "cursors":
 			req.Cursors, err = strconv.ParseBool(value)
+		case "allow_missing":
+			req.AllowMissing, err = strconv.ParseBool(value)
 		case "lenient":
 			text.Lenient, err = strconv.ParseBool(value)
 		case "profile":
@@ -176,7 +178,7 @@ func readingOf(r *http.Request) Reading {
 
 // searchOptions returns the options of a request.
 func searchOptions(req *client.SearchRequest, r *http.Request) (*SearchOptions, error) {
-	o := &SearchOptions{After: req.After, Reading: readingOf(r)}
+	o := &SearchOptions{After: req.After, AllowMissing: req.AllowMissing, Reading: readingOf(r)}
 	o.SearchOptions = riffle.SearchOptions{
 		K: req.K, From: req.From, Sort: req.Sort, Collapse: req.Collapse, ExactTotal: req.ExactTotal, NoHits: req.NoHits,
 		Load: req.Load, Versions: req.Versions, Aggregations: req.Aggregations, Selections: req.Selections, Partial: req.Partial,
@@ -244,7 +246,7 @@ func answerOf(res *Found, req *client.SearchRequest) *client.SearchAnswer {
 	return &client.SearchAnswer{
 		Hits: hitsOf(res.Hits, html), Total: res.Total, TotalExact: res.TotalExact, Groups: res.Groups, Incomplete: res.Incomplete,
 		Aggregations: aggregationsOf(res.Aggregations), Work: client.Work(res.Work), Executor: res.Executor, Took: float64(res.Duration) / 1e6,
-		Profile: res.Profile,
+		Profile: res.Profile, Missing: res.Missing,
 	}
 }
 

@@ -140,6 +140,7 @@ var errorsOf = []struct{ of, to error }{
 	{writer.ErrBusy, server.ErrBusy},
 	{remote.ErrBusy, server.ErrBusy},
 	{oplog.ErrFull, server.ErrUnavailable},
+	{scatter.ErrUnavailable, server.ErrUnavailable},
 	{remote.ErrUnreachable, server.ErrUnavailable},
 	{remote.ErrVersion, server.ErrUnavailable},
 	{scatter.ErrGone, server.ErrUnavailable},

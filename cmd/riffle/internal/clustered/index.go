@@ -67,7 +67,7 @@ func (x *index) Search(ctx context.Context, q riffle.Query, o *server.SearchOpti
 	if err != nil {
 		return nil, err
 	}
-	options.After = string(o.After)
+	options.After, options.AllowMissing = string(o.After), o.AllowMissing
 	r, err := x.ix.Search(ctx, q, options)
 	if err != nil {
 		return nil, asServer(err)
@@ -86,7 +86,11 @@ func (x *index) Search(ctx context.Context, q riffle.Query, o *server.SearchOpti
 		to.Work.BytesMoved += w.BytesMoved
 		to.Work.Tasks += w.Tasks
 	}
-	return &server.Found{Result: to, Cursor: func(i int) (client.Cursor, error) {
+	var missing []client.MissingShard
+	for _, m := range r.Missing {
+		missing = append(missing, client.MissingShard{Shard: m.Shard, Fault: m.Err.Error()})
+	}
+	return &server.Found{Result: to, Missing: missing, Cursor: func(i int) (client.Cursor, error) {
 		text, err := r.Hits[i].Cursor()
 		return client.Cursor(text), err
 	}}, nil
