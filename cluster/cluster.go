@@ -22,6 +22,15 @@
 //	Get with Linearizable           all changes of the document acknowledged before the call
 //
 // Searches answer as one index of all documents would: see package scatter.
+//
+// # Operation
+//
+// Status says how nodes, logs and replicas are. Move, AddReplica, RemoveReplica, AddNode and Drain change where
+// replicas are; a shard never has fewer than before meanwhile. Trim shortens logs, and Control does so now and
+// then. Check compares replicas. TakeBackup and Restore keep an index outside of the cluster. Reindex divides it into
+// another number of shards behind an alias, and AlterSchema changes its schema. Calls that take long
+// can fail at any moment, with their program, a node or a server; the same call made again goes on or begins
+// anew, as its comment says.
 package cluster
 
 import (
@@ -179,7 +188,7 @@ func (o *IndexOptions) entry(places [][]string) *topology.Index {
 }
 
 // Create creates an index and waits until each of its shards answers. The error matches topology.ErrExists if
-// there is an index of the name.
+// there is an index of the name. When it fails nothing is left; if its program fails, Drop removes what is.
 func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 	if len(o.Nodes) == 0 {
 		v, err := c.look(ctx)
@@ -213,20 +222,26 @@ func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 			_, err = jetlog.Create(ctx, c.js, config)
 		}
 		if err != nil {
-			return errors.Join(err, c.drop(context.WithoutCancel(ctx), x))
+			return errors.Join(err, c.undo(ctx, x))
 		}
 	}
-	err = c.m.Update(ctx, o.Name, func(now *topology.Index) error {
-		if now.Epoch != x.Epoch {
-			return fmt.Errorf("cluster: index %s was dropped meanwhile", o.Name)
-		}
-		now.Ready = true
-		return nil
-	})
+	err = c.update(ctx, x, func(now *topology.Index) { now.Ready = true })
+	if err == nil {
+		err = c.answered(ctx, o.Name)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, c.shut(o.Name), c.undo(ctx, x))
 	}
-	return c.answered(ctx, o.Name)
+	return nil
+}
+
+// undo drops an index that could not be made, unless somebody else has.
+func (c *Client) undo(ctx context.Context, x *topology.Index) error {
+	err := c.drop(context.WithoutCancel(ctx), x)
+	if errors.Is(err, topology.ErrNoIndex) {
+		return nil
+	}
+	return err
 }
 
 // answered waits until a replica of each shard of an index answers.

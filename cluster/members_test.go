@@ -208,6 +208,26 @@ func TestNodesComeAndGo(t *testing.T) {
 	w.wait("b removes its replicas", func() bool { return len(w.folders("b", "*")) == 0 })
 }
 
+// TestCreateFails: an index whose nodes do not answer is not made, and leaves nothing.
+func TestCreateFails(t *testing.T) {
+	w := newWorld(t, "a")
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err := w.client.Create(short, cluster.IndexOptions{Name: "books", Shards: 2, Replicas: 1, Nodes: []string{"away"}, LogBytes: 1 << 20})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if names, err := w.client.Indexes(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("%q: %v", names, err)
+	}
+	for name := range w.js.StreamNames(t.Context()).Name() {
+		if name != "KV_"+topology.Bucket {
+			t.Errorf("%s is left", name)
+		}
+	}
+	w.createOn("a")
+}
+
 // TestTrim trims a log while a replica is away, and afterwards.
 func TestTrim(t *testing.T) {
 	w := newWorld(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/topology"
+	"github.com/riffle-search/riffle/cluster/writer"
 )
 
 // ReindexOptions say what the new index is like.
@@ -46,7 +47,7 @@ var ErrNotStored = errors.New("cluster: fields that are not stored would be lost
 //  4. The alias is set. Writers, which wait since step 3, go on with the new index. The old one is dropped.
 //
 // So no change that was acknowledged is lost, and the changes of a document keep their order. A token of the old index
-// stands for the same changes in the new one. If Reindex fails before step 3 the old index stays as it was; afterwards it is
+// stands for the same changes in the new one. Logs of the new index that become full are trimmed meanwhile. If Reindex fails before step 3 the old index stays as it was; afterwards it is
 // read, and takes no changes, until Reindex is called again, which begins anew. A document that the new schema refuses
 // makes it fail.
 func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) error {
@@ -72,7 +73,7 @@ func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) err
 		if r.sealed {
 			return fmt.Errorf("cluster: %s takes no changes until it is reindexed again: %w", name, err)
 		}
-		return errors.Join(err, c.shut(r.to.name), c.drop(context.WithoutCancel(ctx), r.entry))
+		return errors.Join(err, c.shut(r.to.name), c.undo(ctx, r.entry))
 	}
 	from := ""
 	if alias != nil {
@@ -215,8 +216,11 @@ func (r *reindexing) run(ctx context.Context) error {
 	each := func(do func(*forwarding) error) error {
 		errs := make([]error, len(shards))
 		var wg sync.WaitGroup
+		slots := make(chan struct{}, forwardShards)
 		for i, f := range shards {
 			wg.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
 				if err := do(f); err != nil {
 					errs[i] = fmt.Errorf("shard %d: %w", i, err)
 				}
@@ -281,6 +285,14 @@ func (r *reindexing) finish(ctx context.Context) error {
 	})
 }
 
+// bytes is how many bytes of changes are forwarded together: less than the log of a shard can hold.
+func (r *reindexing) bytes() int {
+	if r.o.LogBytes > 0 {
+		return int(min(forwardBytes, r.o.LogBytes/8))
+	}
+	return forwardBytes
+}
+
 // forwarding appends what is in a shard of the old index to the logs of the new one.
 type forwarding struct {
 	r     *reindexing
@@ -289,8 +301,9 @@ type forwarding struct {
 	at    uint64 // the last entry that was forwarded
 }
 
-// Changes that are forwarded together.
+// Changes that are forwarded together, and how many shards are read at a time.
 const (
+	forwardShards  = 8
 	forwardChanges = 1000
 	forwardBytes   = 4 << 20
 )
@@ -340,13 +353,12 @@ func (f *forwarding) documents(ctx context.Context, e *riffle.Engine) error {
 	}
 	defer s.Close()
 	var b riffle.Batch
-	n := 0
 	for d, err := range s.Documents("") {
 		if err != nil {
 			return err
 		}
 		b.Put(d.ID, d.Fields)
-		if n++; n%forwardChanges == 0 {
+		if b.Len() >= forwardChanges || b.Size() >= f.r.bytes() {
 			if err := f.write(ctx, &b); err != nil {
 				return err
 			}
@@ -356,7 +368,11 @@ func (f *forwarding) documents(ctx context.Context, e *riffle.Engine) error {
 	return f.write(ctx, &b)
 }
 
-// write writes a batch to the new index.
+// fullPause is how long a log of the new index may stay full before it is trimmed and tried again.
+const fullPause = 100 * time.Millisecond
+
+// write writes a batch to the new index. While a log there is full it trims what replicas have. It then
+// writes the whole batch again, in order, which leaves the same behind, however much of it has happened.
 func (f *forwarding) write(ctx context.Context, b *riffle.Batch) error {
 	if err := f.r.to.checker.validate(ctx, b); err != nil {
 		return err
@@ -365,7 +381,23 @@ func (f *forwarding) write(ctx context.Context, b *riffle.Batch) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	return f.r.to.write(ctx, changes).Err()
+	for {
+		err := f.r.to.write(ctx, changes).Err()
+		again := errors.Is(err, oplog.ErrFull) || errors.Is(err, writer.ErrBusy) || errors.Is(err, oplog.ErrUnknown)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(fullPause):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+		if errors.Is(err, oplog.ErrFull) {
+			if _, err := f.r.c.Trim(ctx, f.r.to.name); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // until forwards the changes of the log up to an entry, in order: a batch after the other.
@@ -374,7 +406,6 @@ func (f *forwarding) until(ctx context.Context, last uint64) error {
 		return nil
 	}
 	var b riffle.Batch
-	changes, size := 0, 0
 	for e, err := range f.log.Read(ctx, f.at+1) {
 		if err != nil {
 			return err
@@ -391,14 +422,13 @@ func (f *forwarding) until(ctx context.Context, last uint64) error {
 				if err != nil {
 					return fmt.Errorf("entry %d: %w", e.Sequence, err)
 				}
-				changes, size = changes+1, size+len(change)
 			}
 		}
-		if changes >= forwardChanges || size >= forwardBytes || e.Sequence == last {
+		if b.Len() >= forwardChanges || b.Size() >= f.r.bytes() || e.Sequence == last {
 			if err := f.write(ctx, &b); err != nil {
 				return fmt.Errorf("entries up to %d: %w", e.Sequence, err)
 			}
-			f.at, changes, size = e.Sequence, 0, 0
+			f.at = e.Sequence
 			b.Reset()
 		}
 		if e.Sequence == last {

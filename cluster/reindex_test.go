@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/scatter"
 	"github.com/riffle-search/riffle/cluster/topology"
@@ -175,6 +177,37 @@ func seal(t *testing.T, w *world) {
 		if _, err := w.logOf(i).Append(deadline(t), "x", 0, oplog.Message{ID: "1", Data: []byte("x")}); !errors.Is(err, oplog.ErrSealed) {
 			t.Errorf("to a sealed log: %v", err)
 		}
+	}
+}
+
+// TestReindexFull makes an index anew whose log has not the space for all documents at a time.
+func TestReindexFull(t *testing.T) {
+	w := newWorld(t)
+	w.configure = func(o *node.Options) { o.Engine.Durability = riffle.SyncBatch }
+	w.start("a")
+	x := w.createOn("a")
+	rng := rand.New(rand.NewPCG(7, 8))
+	const documents = 60
+	for n := range documents {
+		text := make([]byte, 30_000) // of which a message has about 23,000
+		for i := range text {
+			text[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[rng.IntN(64)]
+		}
+		var b riffle.Batch
+		b.Put(fmt.Sprint("d", n), map[string]any{"year": n, "note": string(text)})
+		if written, err := x.Write(deadline(t), &b); err != nil || written.Err() != nil {
+			t.Fatal(err, written.Err())
+		}
+	}
+	if err := w.client.Reindex(deadline(t), "books", cluster.ReindexOptions{LogBytes: 512 << 10}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := x.Count(deadline(t), riffle.All{}, nil); err != nil || n != documents {
+		t.Errorf("%d documents: %v", n, err)
+	}
+	st, err := w.client.Status(deadline(t))
+	if err != nil || st.Indexes[0].Shards[0].Log.First == 1 {
+		t.Errorf("%+v: %v", st, err)
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *Client) Restore(ctx context.Context, dir string, o RestoreOptions) (err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.drop(context.WithoutCancel(ctx), x))
+			err = errors.Join(err, c.undo(ctx, x))
 		}
 	}()
 	s := &restoring{c: c, b: b, x: x, dir: dir, work: work}

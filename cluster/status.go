@@ -19,6 +19,8 @@ import (
 type Status struct {
 	Nodes   []NodeStatus  `json:"nodes"`   // by name
 	Indexes []IndexStatus `json:"indexes"` // by name
+
+	Aliases map[string]string `json:"aliases,omitempty"` // names that stand for indexes
 }
 
 // A NodeStatus is that of a node which has registered, or which the map names.
@@ -110,6 +112,9 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	st := &Status{}
+	if st.Aliases, err = c.Aliases(ctx); err != nil {
+		return nil, err
+	}
 	for _, name := range v.names() {
 		st.Nodes = append(st.Nodes, v.node(name))
 	}

@@ -1,10 +1,15 @@
 // Package topology keeps which indexes a cluster has, into how many shards each is divided, and which
 // nodes have replicas of them.
 //
-// It is a bucket of JetStream's key-value store, RIFFLE_MAP, with a key for each index, which is its name,
-// and one for each node, "node." and its name. Values are the JSON forms of an Index and of a Node. Changes are made by compare-and-swap, so that two programs cannot undo each
-// other's. Nodes watch the bucket and open and close replicas as it says. Where replicas are is kept,
-// not computed: adding a node moves nothing by itself.
+// It is a bucket of JetStream's key-value store, RIFFLE_MAP. Values are JSON:
+//
+//	INDEX         an Index
+//	node.NODE     a Node, which has registered
+//	alias.NAME    an Alias, another name of an index
+//
+// Changes are made by compare-and-swap, so that two programs cannot undo each other's. Nodes watch the
+// bucket and open and close replicas as it says. Where replicas are is kept, not computed: adding a node
+// moves nothing by itself. Index.Fill and Index.Empty say what should move, and package cluster moves it.
 package topology
 
 import (

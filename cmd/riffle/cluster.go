@@ -23,7 +23,7 @@ cluster is for and what it promises.`,
 	}
 	for _, sub := range []*cobra.Command{
 		newClusterDemo(), newClusterStatus(), newClusterKey(), newClusterConfig(),
-		newClusterAdd(), newClusterDrain(), newClusterMove(), newClusterCheck(), newClusterBackup(), newClusterRestore(), newClusterReindex(), newClusterControl(),
+		newClusterAdd(), newClusterDrain(), newClusterMove(), newClusterCheck(), newClusterBackup(), newClusterRestore(), newClusterReindex(), newClusterSchema(), newClusterControl(),
 	} {
 		markFailures(sub)
 		c.AddCommand(sub)

@@ -31,6 +31,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`("[a-z_]+_ns":)[0-9]+`), "${1}#"},
 	{regexp.MustCompile(`(?m)^((analyse|plan|execute|fetch|  CPU) +)[0-9.]+.?s$`), "${1}#"},
 	{regexp.MustCompile(`(mean|p50|p95|p99|queries/s)( +)[0-9.]+`), "${1}${2}#"},
+	{regexp.MustCompile(`open \S*riffle-cluster-[0-9]+`), "open #"},
 	{regexp.MustCompile(`(documents, )[0-9]+( bytes\n)`), "${1}#${2}"},
 	{regexp.MustCompile(`[0-9]+ in segments, [0-9]+ in all files`), "# in segments, # in all files"},
 	{regexp.MustCompile(`( log records, )[0-9]+( bytes)`), "${1}#${2}"},
