@@ -2,9 +2,12 @@ package cluster_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -287,9 +290,31 @@ func TestTrim(t *testing.T) {
 			t.Errorf("%+v: %+v", c.keep, got)
 		}
 	}
+	if err := w.client.Drop(deadline(t), "books"); err != nil {
+		t.Fatal(err)
+	}
+	x = create(topology.Keep{})
+	for n := range 4 { // of a message of some 240,000 bytes each
+		var b riffle.Batch
+		b.Put(fmt.Sprint("d", n), map[string]any{"text": random(240_000)})
+		if written, err := x.Write(deadline(t), &b); err != nil || written.Err() != nil {
+			t.Fatal(err, written.Err())
+		}
+	}
+	if st, err := w.client.Status(deadline(t)); err != nil || len(st.Faults()) == 0 || !strings.Contains(st.Faults()[0], "% full") {
+		t.Errorf("%q: %v", st.Faults(), err)
+	}
 	if err := w.client.Create(deadline(t), cluster.IndexOptions{Name: "bad", Shards: 1, Replicas: 1, Nodes: []string{"a"}, Keep: topology.Keep{Age: -1}}); err == nil {
 		t.Error("an age below zero")
 	}
+}
+
+// random returns a text that is as long in a message as here.
+func random(size int) string {
+	rng := rand.NewChaCha8([32]byte{1})
+	b := make([]byte, size*3/4)
+	rng.Read(b)
+	return base64.StdEncoding.EncodeToString(b)
 }
 
 // TestDropWhileAway: a node that was away while an index was dropped, and created again, removes what it had; what was

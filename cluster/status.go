@@ -277,8 +277,12 @@ func (v *look) replica(x *topology.Index, shard int, node string, last uint64) R
 	return st
 }
 
+// fullPercent is how full a log is when a person should look at it. Trimming keeps it at a quarter, unless something
+// holds it.
+const fullPercent = 75
+
 // Faults returns what a person should look at, a sentence each: nodes that are not up, logs without a
-// leader, replicas that do not run, or differ.
+// leader or nearly full, replicas that do not run, or differ.
 func (st *Status) Faults() []string {
 	var all []string
 	for _, n := range st.Nodes {
@@ -301,6 +305,8 @@ func (st *Status) Faults() []string {
 				all = append(all, fmt.Sprintf("the log of %s: %s", at, s.Log.Error))
 			} else if s.Log.Leader == "" {
 				all = append(all, fmt.Sprintf("the log of %s has no leader", at))
+			} else if s.Log.Full > 0 && s.Log.Bytes > s.Log.Full/100*fullPercent {
+				all = append(all, fmt.Sprintf("the log of %s is %d %% full; a replica that is behind or away holds its entries", at, s.Log.Bytes*100/s.Log.Full))
 			}
 			for _, r := range s.Replicas {
 				if r.State != string(node.Running) && r.State != string(node.Leaving) && !r.Joining {
