@@ -70,3 +70,17 @@ func ParseCursor(text string) (c Cursor, err error) {
 	err = c.UnmarshalText([]byte(text))
 	return c, err
 }
+
+// Cursors returns the texts of the cursors of all hits, as Cursor.MarshalText writes them, for less than one
+// by one.
+func (r *Result) Cursors() ([]string, error) {
+	texts := make([]string, len(r.Hits))
+	var with search.Texts
+	for i := range r.Hits {
+		var err error
+		if texts[i], err = with.Of(r.Hits[i].Cursor.at); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}

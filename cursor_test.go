@@ -364,6 +364,13 @@ func TestCursorOfExactValues(t *testing.T) {
 	found := 0
 	for range 4 {
 		res := ix.search(match("exact", "true"), o)
+		texts, err := res.Cursors()
+		ix.must(err)
+		for i := range res.Hits {
+			if texts[i] != res.Hits[i].Cursor.String() {
+				t.Errorf("hit %d: %s, want %v", i, texts[i], res.Hits[i].Cursor)
+			}
+		}
 		if found += len(res.Hits); res.Total != 5 {
 			t.Fatalf("%d matches, want 5", res.Total)
 		}

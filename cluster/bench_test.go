@@ -192,22 +192,30 @@ func BenchmarkSearch(b *testing.B) {
 		_, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		queries = append(queries, riffle.Match{Field: "text", Text: text})
 	}
-	run := func(b *testing.B, search func(q riffle.Query, load []string) error) {
+	// search returns how long the slowest shard took, and whether statistics were cached.
+	run := func(b *testing.B, search func(q riffle.Query, load []string) (time.Duration, bool, error)) {
 		for _, load := range [][]string{nil, {"title"}} {
 			b.Run(fmt.Sprintf("load=%d", len(load)), func(b *testing.B) {
-				var times []time.Duration
-				n := 0
+				var times, scattering []time.Duration
+				cached, n := 0, 0
 				for b.Loop() {
 					began := time.Now()
-					if err := search(queries[n%len(queries)], load); err != nil {
+					slowest, hit, err := search(queries[n%len(queries)], load)
+					if err != nil {
 						b.Fatal(err)
 					}
 					times = append(times, time.Since(began))
+					if scattering = append(scattering, time.Since(began)-slowest); hit {
+						cached++
+					}
 					n++
 				}
 				slices.Sort(times)
+				slices.Sort(scattering)
 				b.ReportMetric(times[len(times)/2].Seconds()*1e3, "p50-ms")
 				b.ReportMetric(times[len(times)*99/100].Seconds()*1e3, "p99-ms")
+				b.ReportMetric(scattering[len(scattering)/2].Seconds()*1e3, "scattering-p50-ms")
+				b.ReportMetric(float64(cached)/float64(n), "cached")
 			})
 		}
 	}
@@ -224,18 +232,24 @@ func BenchmarkSearch(b *testing.B) {
 		if err := e.Apply(b.Context(), &batch); err != nil {
 			b.Fatal(err)
 		}
-		run(b, func(q riffle.Query, load []string) error {
-			_, err := e.Search(b.Context(), q, &riffle.SearchOptions{Load: load})
-			return err
+		run(b, func(q riffle.Query, load []string) (time.Duration, bool, error) {
+			r, err := e.Search(b.Context(), q, &riffle.SearchOptions{Load: load})
+			if err != nil {
+				return 0, false, err
+			}
+			return r.Duration, false, nil
 		})
 	})
 	for _, shards := range []int{1, 4} {
 		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
 			x := small(b, shards, 1, "a")
 			token := write(b, x, ids, docs)
-			run(b, func(q riffle.Query, load []string) error {
-				_, err := x.Search(b.Context(), q, &cluster.SearchOptions{Token: token, Options: scatter.Options{SearchOptions: riffle.SearchOptions{Load: load}}})
-				return err
+			run(b, func(q riffle.Query, load []string) (time.Duration, bool, error) {
+				r, err := x.Search(b.Context(), q, &cluster.SearchOptions{Token: token, Options: scatter.Options{SearchOptions: riffle.SearchOptions{Load: load}}})
+				if err != nil {
+					return 0, false, err
+				}
+				return r.Slowest, r.Cached, nil
 			})
 		})
 	}

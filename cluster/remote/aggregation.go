@@ -10,8 +10,8 @@ import (
 	"github.com/riffle-search/riffle"
 )
 
-// The aggregations of a shard can be larger than a message. They are not JSON, either. So a reply has them
-// behind its JSON, after a zero byte, or as many of their bytes as fit. The server keeps the rest in the
+// Results and aggregations of a shard can be larger than a message. They are not JSON, either. So a reply has
+// them behind its JSON, after a zero byte, or as many of their bytes as fit. The server keeps the rest in the
 // lease, until the session has asked for all of it, for something else, or not at all for long.
 
 // A forms is the JSON forms of aggregations or queries, by name.
@@ -45,23 +45,25 @@ func parse[T any](all forms, read func([]byte) (T, error)) (map[string]T, error)
 	return to, nil
 }
 
-// attach keeps the bytes of aggregations in a lease, if there are any, and the first of them in a reply.
-func (s *Server) attach(l *lease, to *reply, found *riffle.PartialAggregations) error {
-	var all []byte
-	if found != nil {
-		var err error
-		if all, err = found.MarshalBinary(); err != nil {
-			return err
-		}
-		if int64(len(all)) > s.o.AggregationBytes {
-			return fmt.Errorf("%w: %d bytes, more than the %d that a node sends: ask for fewer values, or below fewer buckets", ErrAggregations, len(all), s.o.AggregationBytes)
-		}
+// appendAggregations appends the bytes of aggregations, if there are any.
+func (s *Server) appendAggregations(dst []byte, found *riffle.PartialAggregations) ([]byte, error) {
+	if found == nil {
+		return dst, nil
 	}
+	all, err := found.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(all)) > s.o.AggregationBytes {
+		return nil, fmt.Errorf("%w: %d bytes, more than the %d that a node sends: ask for fewer values, or below fewer buckets", ErrAggregations, len(all), s.o.AggregationBytes)
+	}
+	return append(dst, all...), nil
+}
+
+// attach keeps bytes in a lease, and the first of them in a reply.
+func (s *Server) attach(l *lease, to *reply, all []byte) {
 	s.keep(l, all)
-	if all != nil {
-		to.Attached, to.attached = len(all), all[:min(len(all), s.o.MessageBytes)]
-	}
-	return nil
+	to.Attached, to.attached = len(all), all[:min(len(all), s.o.MessageBytes)]
 }
 
 // keep replaces the bytes that a lease keeps.
@@ -102,8 +104,8 @@ func cut(data []byte) (text, attached []byte) {
 	return text, attached
 }
 
-// aggregations returns those of a shard, of which a reply has the first bytes.
-func (s *session) aggregations(ctx context.Context, to *reply, o *riffle.SearchOptions) (*riffle.PartialAggregations, error) {
+// rest returns all bytes that belong to a reply, which has the first of them.
+func (s *session) rest(ctx context.Context, to *reply) ([]byte, error) {
 	data := to.attached
 	for len(data) < to.Attached {
 		next, err := s.ask(ctx, &request{Verb: verbMore, From: len(data)}, nil)
@@ -111,9 +113,9 @@ func (s *session) aggregations(ctx context.Context, to *reply, o *riffle.SearchO
 			return nil, err
 		}
 		if len(next.attached) == 0 || next.Attached != to.Attached {
-			return nil, errors.New("remote: a reply without the rest of its aggregations")
+			return nil, errors.New("remote: a reply without the rest of its bytes")
 		}
 		data = append(data, next.attached...)
 	}
-	return riffle.UnmarshalPartialAggregations(data, o.Aggregations, 0)
+	return data, nil
 }

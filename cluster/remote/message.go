@@ -33,6 +33,8 @@ type request struct {
 	Options *options        `json:"options,omitempty"` // of a search, of an explanation and of statistics
 	ID      *value          `json:"id,omitempty"`      // of a document: explain, get
 	From    int             `json:"from,omitempty"`    // more: the first byte that is wanted
+
+	attached []byte // behind the JSON: Options.Statistics, or nil
 }
 
 type verb string
@@ -64,7 +66,7 @@ type options struct {
 	Marked     json.RawMessage          `json:"marked,omitempty"` // Highlight.Query
 	Partial    bool                     `json:"partial,omitempty"`
 	Similarity *riffle.BM25             `json:"similarity,omitempty"`
-	Statistics *riffle.Statistics       `json:"statistics,omitempty"`
+	Statistics *riffle.Statistics       `json:"-"` // behind the JSON of the request
 	Alpha      *float64                 `json:"alpha,omitempty"`
 	Now        time.Time                `json:"now,omitzero"`
 	Deadline   time.Duration            `json:"deadline,omitempty"`
@@ -107,6 +109,15 @@ func optionsOf(o *riffle.SearchOptions) (*options, error) {
 	}, nil
 }
 
+// setOptions sets the options of a request, and attaches their statistics.
+func (r *request) setOptions(o *riffle.SearchOptions) (err error) {
+	if r.Options, err = optionsOf(o); err != nil || o == nil || o.Statistics == nil {
+		return err
+	}
+	r.attached, err = appendStatistics(nil, o.Statistics)
+	return err
+}
+
 func (o *options) searchOptions() (*riffle.SearchOptions, error) {
 	if o == nil {
 		return nil, nil
@@ -142,92 +153,14 @@ type reply struct {
 
 	Error *fault `json:"error,omitempty"`
 
-	Statistics  *riffle.Statistics  `json:"statistics,omitempty"`
-	Result      *result             `json:"result,omitempty"`
 	Count       int                 `json:"count,omitempty"`
 	Explanation *riffle.Explanation `json:"explanation,omitempty"`
 	Fields      map[string]value    `json:"fields,omitempty"`
 	FieldStats  []riffle.FieldStats `json:"field_stats,omitempty"`
 
-	Attached int    `json:"attached,omitempty"` // bytes of aggregations in all
+	// Statistics of a statistics, or the result of a search and its aggregations.
+	Attached int    `json:"attached,omitempty"` // bytes in all
 	attached []byte // behind the JSON: the first of them, or of more those from its From on
-}
-
-type result struct {
-	Hits        []hit         `json:"hits"`
-	Total       int           `json:"total"`
-	TotalExact  bool          `json:"total_exact,omitempty"`
-	Incomplete  bool          `json:"incomplete,omitempty"`
-	Groups      int           `json:"groups,omitempty"`
-	GroupCounts []groupCount  `json:"group_counts,omitempty"`
-	Fingerprint uint64        `json:"fingerprint,omitempty"`
-	Work        riffle.Work   `json:"work"`
-	Executor    string        `json:"executor"`
-	Duration    time.Duration `json:"duration"`
-}
-
-type groupCount struct {
-	Group  value `json:"g"`
-	Size   int   `json:"n"`
-	Before bool  `json:"b,omitempty"`
-}
-
-type hit struct {
-	ID        value                        `json:"id"` // ids are any bytes
-	Score     float64                      `json:"score"`
-	Sort      []value                      `json:"sort,omitempty"`
-	Group     *value                       `json:"group,omitempty"` // nil for none
-	GroupSize int                          `json:"group_size,omitempty"`
-	Fields    map[string]value             `json:"fields"` // null if none were asked for
-	Version   uint64                       `json:"version,omitempty"`
-	Fragments map[string][]riffle.Fragment `json:"fragments"` // likewise
-	Cursor    riffle.Cursor                `json:"cursor,omitzero"`
-}
-
-func resultOf(r *riffle.Result) *result {
-	to := &result{
-		Hits: make([]hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete,
-		Groups: r.Groups, Fingerprint: r.Fingerprint, Work: r.Work, Executor: r.Executor, Duration: r.Duration,
-	}
-	for _, g := range r.GroupCounts {
-		to.GroupCounts = append(to.GroupCounts, groupCount{value{g.Group}, g.Size, g.Before})
-	}
-	for i := range r.Hits {
-		h := &r.Hits[i]
-		to.Hits[i] = hit{ID: value{h.ID}, Score: h.Score, Fields: valuesOf(h.Fields), Version: h.Version, Fragments: h.Fragments, Cursor: h.Cursor}
-		if to.Hits[i].GroupSize = h.GroupSize; h.Group != nil {
-			to.Hits[i].Group = &value{h.Group}
-		}
-		for _, key := range h.Sort {
-			to.Hits[i].Sort = append(to.Hits[i].Sort, value{key})
-		}
-	}
-	return to
-}
-
-func (r *result) result() (*riffle.Result, error) {
-	to := &riffle.Result{
-		Hits: make([]riffle.Hit, len(r.Hits)), Total: r.Total, TotalExact: r.TotalExact, Incomplete: r.Incomplete,
-		Groups: r.Groups, Fingerprint: r.Fingerprint, Work: r.Work, Executor: r.Executor, Duration: r.Duration,
-	}
-	for _, g := range r.GroupCounts {
-		to.GroupCounts = append(to.GroupCounts, riffle.GroupCount{Group: g.Group.of, Size: g.Size, Before: g.Before})
-	}
-	for i := range r.Hits {
-		h := &r.Hits[i]
-		id, ok := h.ID.of.(string)
-		if !ok {
-			return nil, fmt.Errorf("remote: the id of hit %d is no text", i)
-		}
-		to.Hits[i] = riffle.Hit{ID: id, Score: h.Score, Fields: plainOf(h.Fields), Version: h.Version, Fragments: h.Fragments, Cursor: h.Cursor}
-		if to.Hits[i].GroupSize = h.GroupSize; h.Group != nil {
-			to.Hits[i].Group = h.Group.of
-		}
-		for _, key := range h.Sort {
-			to.Hits[i].Sort = append(to.Hits[i].Sort, key.of)
-		}
-	}
-	return to, nil
 }
 
 func valuesOf(m map[string]any) map[string]value {

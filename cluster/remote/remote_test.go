@@ -135,7 +135,20 @@ func TestExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	scattertest.Run(t, 30, overNATS(c, remote.ServerOptions{}))
+	if scattertest.Run(t, 30, overNATS(c, remote.ServerOptions{})) == 0 {
+		t.Error("no answer was by cached statistics")
+	}
+}
+
+// termsOf returns an index without documents that finds the terms of queries.
+func termsOf(t *testing.T, of *riffle.Engine) func() riffle.Searcher {
+	t.Helper()
+	e, err := riffle.Open(t.TempDir(), &riffle.Options{Schema: of.Schema(), Durability: riffle.SyncNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return func() riffle.Searcher { return e }
 }
 
 // overNATS makes indexes whose shards are asked over NATS.
@@ -169,6 +182,7 @@ func overNATS(c *nats.Conn, o remote.ServerOptions) scattertest.Make {
 		if err != nil {
 			t.Fatal(err)
 		}
+		x.CacheStatistics(termsOf(t, engines[0]))
 		return x
 	}
 }

@@ -51,7 +51,7 @@ type lease struct {
 	using    int
 	expires  time.Time
 	ended    bool   // it is closed when nobody uses it
-	attached []byte // aggregations of the last search, unless it was one reply
+	attached []byte // what the last reply did not have all of
 }
 
 // NewServer returns a server, which Close must stop.
@@ -122,6 +122,7 @@ func (s *Server) Handle(ctx context.Context, data []byte) []byte {
 
 func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 	var r request
+	data, r.attached = cut(data)
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("the request: %w", err)
 	}
@@ -174,7 +175,7 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 		return scatter.ErrRevision
 	}
 	err = s.answer(ctx, l, &r, to)
-	if r.Last && err == nil {
+	if r.Last && err == nil && to.Attached == len(to.attached) {
 		s.giveBack(id)
 		to.Lease = ""
 	}
@@ -212,9 +213,20 @@ func (s *Server) answer(ctx context.Context, l *lease, r *request, to *reply) er
 	if err != nil {
 		return err
 	}
+	if len(r.attached) > 0 && options != nil {
+		if options.Statistics, err = parseStatistics(r.attached); err != nil {
+			return err
+		}
+	}
 	switch r.Verb {
 	case verbStatistics:
-		to.Statistics, err = snapshot.Statistics(ctx, q, options)
+		own, err := snapshot.Statistics(ctx, q, options)
+		if err != nil {
+			return err
+		}
+		all, err := appendStatistics(nil, own)
+		s.attach(l, to, all)
+		return err
 	case verbCount:
 		to.Count, err = snapshot.Count(ctx, q)
 	case verbExplain:
@@ -224,11 +236,18 @@ func (s *Server) answer(ctx context.Context, l *lease, r *request, to *reply) er
 		}
 		to.Explanation, err = snapshot.Explain(ctx, q, id, options)
 	case verbSearch, verbAggregate:
-		var found *riffle.Result
-		if found, err = snapshot.Search(ctx, q, options); err == nil {
-			to.Result = resultOf(found)
-			err = s.attach(l, to, found.PartialAggregations)
+		found, err := snapshot.Search(ctx, q, options)
+		if err != nil {
+			return err
 		}
+		all, err := appendResult(nil, found)
+		if err == nil {
+			all, err = s.appendAggregations(all, found.PartialAggregations)
+		}
+		if err != nil {
+			return err
+		}
+		s.attach(l, to, all)
 	default:
 		return fmt.Errorf("%w: %q", ErrVersion, r.Verb)
 	}

@@ -84,18 +84,11 @@ func (s *session) Close() {
 
 // Statistics implements riffle.Searcher.
 func (s *session) Statistics(ctx context.Context, q riffle.Query, o *riffle.SearchOptions) (*riffle.Statistics, error) {
-	options, err := optionsOf(o)
+	data, err := s.asked(ctx, &request{Verb: verbStatistics}, q, o)
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.ask(ctx, &request{Verb: verbStatistics, Options: options}, q)
-	if err != nil {
-		return nil, err
-	}
-	if to.Statistics == nil {
-		return nil, errors.New("remote: a reply without statistics")
-	}
-	return to.Statistics, nil
+	return parseStatistics(data)
 }
 
 // Search implements riffle.Searcher.
@@ -105,26 +98,34 @@ func (s *session) Search(ctx context.Context, q riffle.Query, o *riffle.SearchOp
 
 // SearchIf implements scatter.Revised.
 func (s *session) SearchIf(ctx context.Context, revision string, last bool, q riffle.Query, o *riffle.SearchOptions) (*riffle.Result, error) {
-	options, err := optionsOf(o)
+	r := &request{Verb: verbSearch, If: revision, Last: last}
+	if o != nil && len(o.Aggregations)+len(o.Selections) > 0 {
+		r.Verb = verbAggregate
+	}
+	data, err := s.asked(ctx, r, q, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &request{Verb: verbSearch, Options: options, If: revision, Last: last}
-	if o != nil && len(o.Aggregations)+len(o.Selections) > 0 {
-		r.Verb = verbAggregate
+	found, data, err := parseResult(data)
+	if err == nil && o != nil && len(o.Aggregations) > 0 {
+		found.PartialAggregations, err = riffle.UnmarshalPartialAggregations(data, o.Aggregations, 0)
+	}
+	return found, err
+}
+
+// asked sends a request with options, and returns what is attached to the reply.
+func (s *session) asked(ctx context.Context, r *request, q riffle.Query, o *riffle.SearchOptions) ([]byte, error) {
+	if err := r.setOptions(o); err != nil {
+		return nil, err
 	}
 	to, err := s.ask(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
-	if to.Result == nil {
-		return nil, errors.New("remote: a reply without a result")
+	if to.Attached == 0 {
+		return nil, errors.New("remote: a reply without an answer")
 	}
-	found, err := to.Result.result()
-	if err == nil && o != nil && len(o.Aggregations) > 0 {
-		found.PartialAggregations, err = s.aggregations(ctx, to, o)
-	}
-	return found, err
+	return s.rest(ctx, to)
 }
 
 // SearchBatch implements riffle.Searcher: one search after the other.
@@ -150,11 +151,11 @@ func (s *session) Count(ctx context.Context, q riffle.Query) (int, error) {
 
 // Explain implements riffle.Searcher.
 func (s *session) Explain(ctx context.Context, q riffle.Query, id string, o *riffle.SearchOptions) (*riffle.Explanation, error) {
-	options, err := optionsOf(o)
-	if err != nil {
+	r := &request{Verb: verbExplain, ID: &value{id}}
+	if err := r.setOptions(o); err != nil {
 		return nil, err
 	}
-	to, err := s.ask(ctx, &request{Verb: verbExplain, Options: options, ID: &value{id}}, q)
+	to, err := s.ask(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}

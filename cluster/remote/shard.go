@@ -15,7 +15,8 @@
 //
 // # Requests and replies
 //
-// Both are JSON, with a version. Values keep their types: an int64 is written without a point, a
+// Both are JSON, with a version; statistics and results of searches, which are sent most, stand behind it in a
+// binary form (binary.go). Values keep their types: an int64 is written without a point, a
 // float64 with one, and others as objects. A request has the time that is left to its caller. A reply has
 // the partial aggregations of a search behind its JSON; more requests fetch what one message cannot hold.
 package remote
@@ -182,7 +183,7 @@ func (s *Shard) exchange(ctx context.Context, n *node, r *request) (*reply, erro
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	if data, err = s.caller.Call(ctx, n.name, data); err != nil {
+	if data, err = s.caller.Call(ctx, n.name, join(data, r.attached)); err != nil {
 		return nil, &callError{n.name, err}
 	}
 	to := &reply{}

@@ -173,6 +173,33 @@ func (c Cursor) AppendText(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.appendText(text, key), nil
+}
+
+// Texts are those of cursors of one page, mostly: what these share is made once.
+type Texts struct {
+	page *Page
+	key  cursorKey
+	text []byte
+}
+
+// Of returns the text of a cursor.
+func (t *Texts) Of(c Cursor) (string, error) {
+	if c.IsZero() {
+		return "", nil
+	}
+	if t.page != c.page {
+		key, err := c.page.makeKey()
+		if err != nil {
+			return "", err
+		}
+		t.page, t.key = c.page, key
+	}
+	t.text = c.appendText(t.text[:0], t.key)
+	return string(t.text), nil
+}
+
+func (c Cursor) appendText(text []byte, key cursorKey) []byte {
 	var buf [256]byte
 	b := append(append(buf[:0], cursorVersion), key[:]...)
 	if c.page.multi {
@@ -192,7 +219,7 @@ func (c Cursor) AppendText(text []byte) ([]byte, error) {
 	}
 	b = append(b, c.page.text[c.page.statistics:]...)
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return base64.RawURLEncoding.AppendEncode(text, b), nil
+	return base64.RawURLEncoding.AppendEncode(text, b)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

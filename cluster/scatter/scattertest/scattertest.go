@@ -157,8 +157,9 @@ func order(rng *rand.Rand) (keys []riffle.SortKey) {
 
 // Run compares random searches, counts and explanations of 1, 3 and 8 shards with those of a Multi:
 // every hit, score and value of the order, totals, fields, fragments, and pages to the end. It makes so
-// many queries for each number of shards, and a multiple with the flag -more.
-func Run(t *testing.T, rounds int, make Make) {
+// many queries for each number of shards, and a multiple with the flag -more. It returns how many answers were
+// by cached statistics: some searches are repeated, for that to happen.
+func Run(t *testing.T, rounds int, make Make) (cached int) {
 	rounds *= *more
 	for _, shards := range []int{1, 3, 8} {
 		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
@@ -193,7 +194,18 @@ func Run(t *testing.T, rounds int, make Make) {
 						refused++
 						break
 					}
-					Compare(t, fmt.Sprintf("query %d, page %d, %d hits: %#v, sort %v", n, page, o.K, q, o.Sort), got, want)
+					what := fmt.Sprintf("query %d, page %d, %d hits: %#v, sort %v, collapse %v", n, page, o.K, q, o.Sort, o.Collapse)
+					Compare(t, what, got, want)
+					if page == 0 && rng.IntN(3) == 0 {
+						again, err := x.Search(t.Context(), q, &o)
+						if err != nil {
+							t.Fatal(err)
+						}
+						Compare(t, "again: "+what, again, want)
+						if again.Cached {
+							cached++
+						}
+					}
 					if t.Failed() || len(got.Hits) < o.K {
 						break
 					}
@@ -222,6 +234,7 @@ func Run(t *testing.T, rounds int, make Make) {
 		})
 	}
 	t.Run("explain", func(t *testing.T) { explanations(t, make) })
+	return cached
 }
 
 // Compare compares a result with that of a Multi whose engines are named shard0, shard1 and so on, or with
