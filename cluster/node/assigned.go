@@ -20,13 +20,15 @@ const (
 	asideSuffix  = ".diverged-" // and a time: an index that was moved aside
 )
 
-// changed opens and closes the replicas of an index as the map says. x is nil if the index is gone.
-func (n *Node) changed(name string, x *topology.Index) {
+// changed opens and closes the replicas of an index as the map says, unless a later revision of it has been told.
+// x is nil if the index is gone.
+func (n *Node) changed(name string, x *topology.Index, revision uint64) {
 	n.changing.Lock()
 	defer n.changing.Unlock()
-	if n.ctx.Err() != nil {
+	if n.ctx.Err() != nil || revision <= n.revisions[name] {
 		return
 	}
+	n.revisions[name] = revision
 	if x != nil && x.Dropped {
 		x = nil
 	}

@@ -96,6 +96,9 @@ type Options struct {
 	// second.
 	CheckEvery time.Duration
 
+	// MapEvery is how often the node reads the whole map, beside watching it; 0 is ten seconds.
+	MapEvery time.Duration
+
 	BeatEvery  time.Duration // how often the node tells about itself (package heartbeat); 0 is a second
 	RetryAfter time.Duration // how long a replica waits before it starts again; 0 is a second
 	Log        *slog.Logger  // nil for none
@@ -118,7 +121,8 @@ type Node struct {
 	fetching chan struct{} // has a place for each copy that may be fetched at a time
 	checking chan struct{} // has a place for the check that runs
 
-	changing sync.Mutex // held while replicas are opened, closed and removed
+	changing  sync.Mutex        // held while replicas are opened, closed and removed
+	revisions map[string]uint64 // of what the map told last of an index, also of one that is gone
 
 	mu      sync.Mutex
 	indexes map[string]*topology.Index // as the map told last
@@ -148,6 +152,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	}
 	orDefault(&o.RetryAfter, time.Second)
 	orDefault(&o.BeatEvery, time.Second)
+	orDefault(&o.MapEvery, 10*time.Second)
 	orDefault(&o.LeaveAfter, 2*time.Second)
 	orDefault(&o.LeaveWithin, time.Minute)
 	orDefault(&o.CopyBehind, 10_000)
@@ -171,7 +176,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches), checking: make(chan struct{}, 1),
-		indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
+		revisions: map[string]uint64{}, indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if err := n.listen(); err != nil {
@@ -179,6 +184,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n.running.Go(n.run)
+	n.running.Go(n.readMap)
 	return n, nil
 }
 
@@ -230,7 +236,7 @@ func (n *Node) Close() {
 // run follows the map until the node is closed.
 func (n *Node) run() {
 	for n.ctx.Err() == nil {
-		err := n.m.Watch(n.ctx, topology.Watcher{Index: n.changed})
+		err := n.m.Watch(n.ctx, n.watcher())
 		if n.ctx.Err() == nil {
 			n.o.Log.Warn("the map cannot be watched", "error", err)
 			n.pause(n.ctx)
@@ -241,6 +247,28 @@ func (n *Node) run() {
 	n.mu.Unlock()
 	for _, s := range shards {
 		s.stop()
+	}
+}
+
+func (n *Node) watcher() topology.Watcher {
+	return topology.Watcher{Index: n.changed, Failed: func(name string, err error) {
+		n.o.Log.Error("the map cannot be read; replicas stay as they are", "index", name, "error", err)
+	}}
+}
+
+// readMap reads the map now and then: the watch may have missed a change.
+func (n *Node) readMap() {
+	tick := time.NewTicker(n.o.MapEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-n.ctx.Done():
+			return
+		}
+		if err := n.m.Read(n.ctx, n.watcher()); err != nil && n.ctx.Err() == nil {
+			n.o.Log.Warn("the map cannot be read", "error", err)
+		}
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 
 // An Alias is another name of an index. It goes before an index of the same name.
 type Alias struct {
-	Name  string `json:"name"`
-	Index string `json:"index"`
+	Version int    `json:"v"` // of the form of the entry
+	Name    string `json:"name"`
+	Index   string `json:"index"`
 }
 
 const aliasPrefix = "alias."
@@ -35,7 +36,7 @@ func (m *Map) alias(ctx context.Context, name string) (*Alias, uint64, error) {
 		return nil, 0, fmt.Errorf("topology: alias %s: %w", name, err)
 	}
 	a := &Alias{}
-	if err := json.Unmarshal(e.Value(), a); err != nil {
+	if err := unmarshal(e.Value(), a, &a.Version); err != nil {
 		return nil, 0, fmt.Errorf("topology: alias %s: %w", name, err)
 	}
 	a.Name = name
@@ -47,7 +48,7 @@ func (m *Map) SetAlias(ctx context.Context, name, from, to string) error {
 	if !nameRule.MatchString(name) || !nameRule.MatchString(to) {
 		return fmt.Errorf("topology: %q and %q: 1 to 64 letters, digits, _ and - are allowed", name, to)
 	}
-	data, err := json.Marshal(&Alias{Name: name, Index: to})
+	data, err := json.Marshal(&Alias{Version: Version, Name: name, Index: to})
 	if err != nil {
 		return fmt.Errorf("topology: alias %s: %w", name, err)
 	}

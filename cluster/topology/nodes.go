@@ -13,7 +13,8 @@ import (
 
 // A Node is a node that has registered. Its entry stays: another machine never gets the name.
 type Node struct {
-	Name string `json:"name"`
+	Version int    `json:"v"` // of the form of the entry
+	Name    string `json:"name"`
 
 	// Identity is that of its directory, so that a name is not used for two.
 	Identity string `json:"identity"`
@@ -44,7 +45,7 @@ func (m *Map) Register(ctx context.Context, name, identity string, replace bool)
 	if !nameRule.MatchString(name) || strings.HasPrefix(name, RestorePrefix) {
 		return fmt.Errorf("topology: %q is no name of a node: 1 to 64 letters, digits, _ and - are allowed, and no %s at the beginning", name, RestorePrefix)
 	}
-	n := &Node{Name: name, Identity: identity, Joined: time.Now().UTC()}
+	n := &Node{Version: Version, Name: name, Identity: identity, Joined: time.Now().UTC()}
 	data, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("topology: node %s: %w", name, err)
@@ -91,7 +92,7 @@ func (m *Map) node(ctx context.Context, name string) (*Node, uint64, error) {
 		return nil, 0, fmt.Errorf("topology: node %s: %w", name, err)
 	}
 	n := &Node{}
-	if err := json.Unmarshal(e.Value(), n); err != nil {
+	if err := unmarshal(e.Value(), n, &n.Version); err != nil {
 		return nil, 0, fmt.Errorf("topology: node %s: %w", name, err)
 	}
 	return n, e.Revision(), nil

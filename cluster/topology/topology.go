@@ -30,6 +30,9 @@ import (
 
 // An Index is an index of the cluster.
 type Index struct {
+	// Version is that of the form of the entry. A program does not touch one that a newer release has written.
+	Version int `json:"v"`
+
 	Name  string `json:"name"`
 	Epoch uint64 `json:"epoch"` // another one for each index that ever had the name
 
@@ -242,7 +245,7 @@ func create(ctx context.Context, js jetstream.JetStream, copies int) (jetstream.
 
 // Create adds an index, whose Epoch it sets. The error matches ErrExists if there is one of the name.
 func (m *Map) Create(ctx context.Context, x *Index) error {
-	x.Epoch = uint64(time.Now().UnixNano())
+	x.Epoch, x.Version = uint64(time.Now().UnixNano()), Version
 	if err := x.Check(); err != nil {
 		return err
 	}
@@ -283,10 +286,34 @@ func (m *Map) get(ctx context.Context, name string) (*Index, uint64, error) {
 
 func parse(data []byte) (*Index, error) {
 	x := &Index{}
-	if err := json.Unmarshal(data, x); err != nil {
+	if err := unmarshal(data, x, &x.Version); err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	return x, x.Check()
+}
+
+// Version is that of the entries that this package writes.
+const Version = 1
+
+// ErrNewer says that a newer release of riffle has written an entry of the map.
+var ErrNewer = errors.New("topology: a newer release has written the entry")
+
+// unmarshal reads an entry, whose version is version afterwards.
+func unmarshal(data []byte, to any, version *int) error {
+	var v struct {
+		V int `json:"v"`
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	if v.V > Version {
+		return fmt.Errorf("%w: it has version %d; this program reads version %d", ErrNewer, v.V, Version)
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return err
+	}
+	*version = Version
+	return nil
 }
 
 // Update changes an index. change is called again if somebody else has changed the index meanwhile.
@@ -369,55 +396,4 @@ func (m *Map) keys(ctx context.Context, prefix string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// A Watcher is told of changes of the map, one after the other. Functions that are nil are not called.
-type Watcher struct {
-	// Index is called with every index that there is, and then with every one that changes: with nil for
-	// one that has been removed, also long ago.
-	Index func(name string, x *Index)
-
-	// Loaded is called when all that there was at the beginning has been told.
-	Loaded func()
-}
-
-// Watch tells of changes until ctx ends, and returns why it ended.
-func (m *Map) Watch(ctx context.Context, to Watcher) error {
-	w, err := m.kv.WatchAll(ctx)
-	if err != nil {
-		return fmt.Errorf("topology: %w", err)
-	}
-	defer w.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, more := <-w.Updates():
-			if !more {
-				return errors.New("topology: the watch of the bucket has ended")
-			}
-			if err := to.told(e); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (to *Watcher) told(e jetstream.KeyValueEntry) error {
-	switch {
-	case e == nil:
-		if to.Loaded != nil {
-			to.Loaded()
-		}
-	case strings.Contains(e.Key(), "."), to.Index == nil: // no index
-	case e.Operation() != jetstream.KeyValuePut:
-		to.Index(e.Key(), nil)
-	default:
-		x, err := parse(e.Value())
-		if err != nil {
-			return err
-		}
-		to.Index(e.Key(), x)
-	}
-	return nil
 }

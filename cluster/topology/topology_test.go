@@ -16,7 +16,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/topology"
 )
 
-func open(t *testing.T) *topology.Map {
+func jetStream(t *testing.T) jetstream.JetStream {
 	t.Helper()
 	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir()})
 	if err != nil {
@@ -32,7 +32,12 @@ func open(t *testing.T) *topology.Map {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := topology.Open(t.Context(), js, 1)
+	return js
+}
+
+func open(t *testing.T) *topology.Map {
+	t.Helper()
+	m, err := topology.Open(t.Context(), jetStream(t), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +127,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := func() { told = append(told, "loaded") }
-	err := m.Watch(ctx, topology.Watcher{Loaded: loaded, Index: func(name string, x *topology.Index) {
+	err := m.Watch(ctx, topology.Watcher{Loaded: loaded, Index: func(name string, x *topology.Index, _ uint64) {
 		told = append(told, fmt.Sprint(name, " ", x != nil))
 		switch len(told) {
 		case 1:
@@ -232,5 +237,75 @@ func TestRegister(t *testing.T) {
 	}
 	if names, err := m.List(t.Context()); err != nil || len(names) != 0 {
 		t.Errorf("indexes %q: %v", names, err)
+	}
+}
+
+// TestRead reads the map as a whole: indexes, and those that were removed, with the revisions that Watch tells.
+func TestRead(t *testing.T) {
+	m := open(t)
+	for _, name := range []string{"a", "b", "c"} {
+		if err := m.Create(t.Context(), &topology.Index{Name: name, LogCopies: 1, Nodes: [][]string{{"n"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Delete(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetAlias(t.Context(), "d", "", "a"); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(all map[string]string) topology.Watcher {
+		return topology.Watcher{
+			Index:  func(name string, x *topology.Index, revision uint64) { all[name] = fmt.Sprint(x != nil, " ", revision) },
+			Failed: func(name string, err error) { all[name] = "newer " + fmt.Sprint(errors.Is(err, topology.ErrNewer)) },
+		}
+	}
+	read, watched := map[string]string{}, map[string]string{}
+	if err := m.Read(t.Context(), tell(read)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w := tell(watched)
+	w.Loaded = cancel
+	if err := m.Watch(ctx, w); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"a": "true 1", "b": "false 4", "c": "true 3"}; !reflect.DeepEqual(read, want) || !reflect.DeepEqual(watched, want) {
+		t.Errorf("read %v, watched %v", read, watched)
+	}
+}
+
+// TestNewer: an entry that a newer release has written is not touched, and does not hide others.
+func TestNewer(t *testing.T) {
+	js := jetStream(t)
+	m, err := topology.Open(t.Context(), js, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{"new": `{"v":2,"name":"new"}`, "node.new": `{"v":2}`, "alias.newer": `{"v":2}`} {
+		if _, err := js.Publish(t.Context(), "$KV."+topology.Bucket+"."+key, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Create(t.Context(), &topology.Index{Name: "old", LogCopies: 1, Nodes: [][]string{{"n"}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := m.Get(t.Context(), "new")
+	_, err2 := m.Node(t.Context(), "new")
+	_, err3 := m.Alias(t.Context(), "newer")
+	err4 := m.Update(t.Context(), "new", func(*topology.Index) error { return nil })
+	for _, err := range []error{err1, err2, err3, err4} {
+		if !errors.Is(err, topology.ErrNewer) {
+			t.Error(err)
+		}
+	}
+	all := map[string]string{}
+	err = m.Read(t.Context(), topology.Watcher{
+		Index:  func(name string, _ *topology.Index, _ uint64) { all[name] = "index" },
+		Failed: func(name string, err error) { all[name] = "newer " + fmt.Sprint(errors.Is(err, topology.ErrNewer)) },
+	})
+	if want := map[string]string{"new": "newer true", "old": "index"}; err != nil || !reflect.DeepEqual(all, want) {
+		t.Errorf("%v: %v", all, err)
 	}
 }
