@@ -51,7 +51,7 @@ func newMachine(s *settings, n *network, i int, program string, synced bool) (*m
 	for j := range s.nodes {
 		all = append(all, n.address(j))
 	}
-	m.args = []string{nodeFlag, "-name", m.name, "-address", n.address(i), "-all", strings.Join(all, ","), "-dir", m.disk}
+	m.args = []string{nodeFlag, "-name", m.name, "-address", n.address(i), "-all", strings.Join(all, ","), "-dir", m.disk, "-certificate", s.dir}
 	if synced {
 		m.args = append(m.args, "-synced")
 	}

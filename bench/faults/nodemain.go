@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/copies"
 	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/node"
 )
@@ -23,6 +24,7 @@ import (
 const (
 	clientPort = "4222"
 	routePort  = "6222"
+	copyPort   = "7222"
 )
 
 // nodeMain is a node: a server of NATS and replicas in one process. It reads commands from its input,
@@ -37,6 +39,7 @@ func nodeMain(args []string) error {
 	address := f.String("address", "", "of the node")
 	all := f.String("all", "", "addresses of all nodes")
 	dir := f.String("dir", "", "of its files")
+	certificate := f.String("certificate", "", "folder of the certificate")
 	synced := f.Bool("synced", false, "replicas sync what they apply")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -45,6 +48,10 @@ func nodeMain(args []string) error {
 	var routes []string
 	for a := range strings.SplitSeq(*all, ",") {
 		routes = append(routes, a+":"+routePort)
+	}
+	tls, err := readCertificate(*certificate)
+	if err != nil {
+		return err
 	}
 	server, err := embedded.Start(embedded.Options{
 		Name: *name, Dir: filepath.Join(*dir, "nats"), Cluster: "faults",
@@ -60,6 +67,7 @@ func nodeMain(args []string) error {
 	}
 	o := node.Options{
 		Name: *name, Dir: filepath.Join(*dir, "indexes"), Conn: conn, MapCopies: 3, Log: log,
+		Copies: copies.ServerOptions{Listen: *address + ":" + copyPort, TLS: tls},
 		Engine: riffle.Options{Durability: riffle.SyncNone, MemoryBytes: 16 << 20, CacheBytes: 32 << 20},
 	}
 	if *synced {

@@ -136,6 +136,13 @@ func (r *runner) start(context.Context) (err error) {
 	if r.network, err = newNetwork(os.Getpid(), r.s.nodes); err != nil {
 		return err
 	}
+	var addresses []string
+	for i := range r.s.nodes {
+		addresses = append(addresses, r.network.address(i))
+	}
+	if err := writeCertificate(r.s.dir, addresses); err != nil {
+		return err
+	}
 	synced := r.s.seed/2%2 == 1
 	for i := range r.s.nodes {
 		m, err := newMachine(r.s, r.network, i, program, synced)
@@ -326,9 +333,14 @@ func (r *runner) begin(f *fault, nodes []int) (end func() error, err error) {
 			err = errors.Join(err, r.machines[i].kill())
 		}
 		return func() (err error) {
-			if f.Kind == wipe {
+			switch {
+			case f.Kind != wipe:
+			case r.othersHappy(f.Node):
 				// Another fault of this node may have started it.
 				err = errors.Join(m.kill(), m.wipe())
+			default: // the last replica of a shard must not go
+				r.say("nothing is wiped, because other nodes have not all their replicas: %v", f)
+				r.report.hindered(f.Kind)
 			}
 			for _, i := range nodes {
 				err = errors.Join(err, r.machines[i].start())
@@ -400,6 +412,16 @@ func (r *runner) whenHappy(i int) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.happy[i]
+}
+
+// othersHappy reports whether all replicas of all other nodes run.
+func (r *runner) othersHappy(than int) bool {
+	for i := range r.machines {
+		if i != than && r.history.now()-r.whenHappy(i) > time.Second {
+			return false
+		}
+	}
+	return true
 }
 
 // close ends everything.
