@@ -255,6 +255,10 @@ func (m *Map) Create(ctx context.Context, x *Index) error {
 	}
 	_, err = m.kv.Create(ctx, x.Name, data)
 	if errors.Is(err, jetstream.ErrKeyExists) {
+		// Package jetstream sends again what may have been stored before.
+		if is, err := m.Get(ctx, x.Name); err == nil && is.Epoch == x.Epoch {
+			return nil
+		}
 		return fmt.Errorf("%w: %s", ErrExists, x.Name)
 	}
 	if err != nil {
