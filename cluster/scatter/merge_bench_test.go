@@ -20,7 +20,7 @@ func BenchmarkMerge(b *testing.B) {
 			}
 			for b.Loop() {
 				s := &search{k: 10, after: cursor{Shards: make([]riffle.Cursor, shards)}}
-				if hits, err := s.merge(results); err != nil || len(hits) != 10 {
+				if hits, _, err := s.merge(b.Context(), results); err != nil || len(hits) != 10 {
 					b.Fatal(len(hits), err)
 				}
 			}
