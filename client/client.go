@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,9 @@ import (
 
 // A Client sends requests to a server. It is safe for concurrent use.
 type Client struct {
-	base string
-	opts Options
+	base    string
+	opts    Options
+	session *session // nil without one
 }
 
 // Options configure a Client. A nil *Options is valid, and a field left at its zero value takes the default that its
@@ -95,12 +97,30 @@ func (c *Client) open(ctx context.Context, r call) (io.ReadCloser, error) {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 	}
+	index, sent := indexOf(&r), []string(nil)
+	if c.session != nil && index != "" {
+		if len(r.path) == 3 { // it is made or dropped
+			c.session.forget(index)
+		}
+		sent = c.session.of(index)
+		params := url.Values{}
+		for name, values := range r.params {
+			params[name] = values
+		}
+		all := slices.Concat(params["token"], sent)
+		slices.Sort(all)
+		params["token"] = slices.Compact(all)
+		r.params = params
+	}
 	for try := 0; ; try++ {
 		res, err := c.send(ctx, r, data)
 		if err != nil {
 			return nil, err
 		}
 		if res.StatusCode < 300 {
+			if token := res.Header.Get(tokenHeader); c.session != nil && token != "" {
+				c.session.wrote(index, sent, token)
+			}
 			return res.Body, nil
 		}
 		p := problemOf(res)

@@ -67,7 +67,7 @@ type Index interface {
 
 // A Reading says what a read must see.
 type Reading struct {
-	Token        string // the changes that it stands for; see Written
+	Token        string // the changes that it stands for; see Written. Several tokens are joined by commas
 	Linearizable bool   // all changes of the document that were acknowledged before
 }
 

@@ -111,15 +111,19 @@ type pretendedIndex struct {
 
 	mu      sync.Mutex
 	changes int
+	asked   []string // tokens of requests
 }
 
 // allows checks a token, which is t and the number of changes it stands for.
 func (x *pretendedIndex) allows(r Reading) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var n int
-	if _, err := fmt.Sscanf(r.Token, "t%d", &n); r.Token != "" && (err != nil || n > x.changes) {
-		return fmt.Errorf("%w: the token %q is of another index", ErrRequest, r.Token)
+	x.asked = append(x.asked, r.Token)
+	for token := range strings.SplitSeq(r.Token, ",") {
+		var n int
+		if _, err := fmt.Sscanf(token, "t%d", &n); token != "" && (err != nil || n > x.changes) {
+			return fmt.Errorf("%w: the token %q is of another index", ErrRequest, token)
+		}
 	}
 	return nil
 }
@@ -258,6 +262,44 @@ func TestCluster(t *testing.T) {
 			return ""
 		})
 	})
+}
+
+// TestSession: the reads of a session have the token of its changes, and those of others have none.
+func TestSession(t *testing.T) {
+	cluster := &pretended{t: t, indexes: map[string]*pretendedIndex{}}
+	s, err := New(&Options{Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	h := httptest.NewServer(s)
+	defer h.Close()
+	ctx, other := t.Context(), client.New(h.URL, nil)
+	c := other.Session()
+	must(t, c.CreateSharded(ctx, "books", &client.NewIndex{Shards: 2}))
+	must(t, c.Put(ctx, "books", "moby", map[string]any{"title": "Moby Dick"}))
+	_, err = c.Search(ctx, "books", &client.SearchRequest{})
+	must(t, err)
+	must(t, c.Delete(ctx, "books", "moby"))
+	w := c.Writer(ctx, "books", &client.WriterOptions{Changes: 1})
+	for i := range 3 {
+		must(t, w.Put(fmt.Sprint(i), map[string]any{"n": i}))
+	}
+	sum, err := w.Close()
+	must(t, err)
+	_, err = c.Document(ctx, "books", "1")
+	must(t, err)
+	_, err = other.Count(ctx, "books", &client.CountRequest{})
+	must(t, err)
+	_, err = other.SearchAfter(ctx, "books", sum.Token, &client.SearchRequest{})
+	must(t, err)
+	if got, want := fmt.Sprint(cluster.indexes["books"].asked), "[ t1 t1 t2 t3 t4 t5  t5]"; got != want {
+		t.Errorf("requests had the tokens %s, want %s", got, want)
+	}
+	must(t, c.DropIndex(ctx, "books"))
+	must(t, c.CreateSharded(ctx, "books", &client.NewIndex{Shards: 2}))
+	_, err = c.Search(ctx, "books", &client.SearchRequest{})
+	must(t, err)
 }
 
 // TestClusterOrDir: new indexes are made in one place.

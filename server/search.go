@@ -173,7 +173,7 @@ func readingOf(r *http.Request) Reading {
 		return Reading{}
 	}
 	params := r.URL.Query()
-	return Reading{Token: params.Get("token"), Linearizable: params.Get("linearizable") == "true"}
+	return Reading{Token: strings.Join(params["token"], ","), Linearizable: params.Get("linearizable") == "true"}
 }
 
 // searchOptions returns the options of a request.

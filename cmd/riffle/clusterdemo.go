@@ -61,6 +61,7 @@ type clusterDemo struct {
 	dir, goroot, query string
 	out, errw          io.Writer
 	nodes              []*demoNode
+	removed            bool   // dir is, at the end
 	token              string // of what was written
 	running            sync.WaitGroup
 }
@@ -78,6 +79,7 @@ func (d *clusterDemo) run(ctx context.Context) (err error) {
 		if d.dir, err = os.MkdirTemp("", "riffle-demo-"); err != nil {
 			return err
 		}
+		d.removed = true
 		defer func() { err = errors.Join(err, os.RemoveAll(d.dir)) }()
 	}
 	defer d.running.Wait()
@@ -169,7 +171,10 @@ func (d *clusterDemo) serve(ctx context.Context, n *demoNode, started chan<- err
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, n.args[0], n.args[1:]...)
 	cmd.Stderr = log
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(d.dir, n.name)) // a node that is killed leaves its own there
+	if !d.removed {                                                        // otherwise there is nothing worth closing
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	}
 	cmd.WaitDelay = demoReady
 	out, err := cmd.StdoutPipe()
 	if err == nil {

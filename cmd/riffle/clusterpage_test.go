@@ -96,7 +96,6 @@ func TestClusterPage(t *testing.T) {
 	var all []*process
 	for range cap(nodes) {
 		if p := <-nodes; p != nil {
-			defer p.end(t)
 			all = append(all, p)
 		}
 	}

@@ -3,6 +3,7 @@ package clustered
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/analysis"
@@ -23,7 +24,7 @@ func (x *index) Analyzer(name string) (analysis.Analyzer, error) { return x.ix.A
 
 // ParseQuery implements server.Reader.
 func (x *index) ParseQuery(ctx context.Context, text string, o *riffle.ParseOptions, r server.Reading) (riffle.Query, error) {
-	t, err := cluster.ParseToken(r.Token)
+	t, err := tokenOf(r.Token)
 	if err != nil {
 		return nil, asServer(err)
 	}
@@ -33,7 +34,7 @@ func (x *index) ParseQuery(ctx context.Context, text string, o *riffle.ParseOpti
 
 // Document implements server.Reader.
 func (x *index) Document(ctx context.Context, id string, r server.Reading) (riffle.Document, error) {
-	t, err := cluster.ParseToken(r.Token)
+	t, err := tokenOf(r.Token)
 	if err != nil {
 		return riffle.Document{}, asServer(err)
 	}
@@ -41,12 +42,27 @@ func (x *index) Document(ctx context.Context, id string, r server.Reading) (riff
 	return riffle.Document{ID: id, Fields: fields}, asServer(err)
 }
 
+// tokenOf returns the token that stands for all of some tokens, which commas join.
+func tokenOf(text string) (all cluster.Token, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		t, err := cluster.ParseToken(part)
+		if err != nil {
+			return cluster.Token{}, err
+		}
+		if !all.IsZero() && !t.IsZero() && (t.Epoch != all.Epoch || len(t.Sequences) != len(all.Sequences)) {
+			return cluster.Token{}, fmt.Errorf("%w: tokens of several indexes", cluster.ErrToken)
+		}
+		all = all.And(t)
+	}
+	return all, nil
+}
+
 // reading returns the options of a read.
 func reading(o riffle.SearchOptions, r server.Reading) (*cluster.SearchOptions, error) {
 	if r.Linearizable {
 		return nil, fmt.Errorf("%w: linearizable searches; a token makes a search see changes", server.ErrUnsupported)
 	}
-	t, err := cluster.ParseToken(r.Token)
+	t, err := tokenOf(r.Token)
 	if err != nil {
 		return nil, asServer(err)
 	}
@@ -118,7 +134,7 @@ func (x *index) Explain(ctx context.Context, q riffle.Query, id string, r server
 
 // Write implements server.Index.
 func (x *index) Write(ctx context.Context, b *riffle.Batch, token string) (*server.Written, error) {
-	before, err := cluster.ParseToken(token)
+	before, err := tokenOf(token)
 	if err != nil {
 		return nil, asServer(err)
 	}
