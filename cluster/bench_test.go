@@ -2,8 +2,10 @@ package cluster_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,27 +59,26 @@ func corpora(b *testing.B) string {
 	return dir
 }
 
-// small returns a cluster of one server and nodes of this process, with an index.
-func small(b *testing.B, shards, replicas int, nodes ...string) *cluster.Index {
+// small returns a cluster of nodes of this process, with an index whose logs have a number of copies, each on a
+// server of its own.
+func small(b *testing.B, copies, shards, replicas int, nodes ...string) *cluster.Index {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := embedded.Start(embedded.Options{Name: "s", Dir: filepath.Join(dir, "nats"), MaxBytes: 64 << 30})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(s.Close)
-	for _, name := range nodes {
-		conn, err := s.Connect()
+	servers := serve(b, dir, copies)
+	for i, name := range nodes {
+		conn, err := servers[i%copies].Connect()
 		if err != nil {
 			b.Fatal(err)
 		}
-		n, err := node.Start(b.Context(), node.Options{Name: name, Dir: filepath.Join(dir, name), Conn: conn, Engine: riffle.Options{Durability: riffle.SyncNone}})
+		n, err := node.Start(b.Context(), node.Options{
+			Name: name, Dir: filepath.Join(dir, name), Conn: conn, MapCopies: copies, Engine: riffle.Options{Durability: riffle.SyncNone},
+		})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { n.Close(); conn.Close() })
 	}
-	conn, err := s.Connect()
+	conn, err := servers[0].Connect()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func small(b *testing.B, shards, replicas int, nodes ...string) *cluster.Index {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { c.Close() })
-	if err := c.Create(b.Context(), cluster.IndexOptions{Name: "bench", Shards: shards, Replicas: replicas, Nodes: nodes, LogBytes: 4 << 30}); err != nil {
+	if err := c.Create(b.Context(), cluster.IndexOptions{Name: "bench", Shards: shards, Replicas: replicas, Nodes: nodes, LogCopies: copies, LogBytes: 4 << 30}); err != nil {
 		b.Fatal(err)
 	}
 	x, err := c.Index(b.Context(), "bench")
@@ -95,6 +96,46 @@ func small(b *testing.B, shards, replicas int, nodes ...string) *cluster.Index {
 		b.Fatal(err)
 	}
 	return x
+}
+
+// serve starts servers of this process that form a cluster, and waits until they have.
+func serve(b *testing.B, dir string, n int) (servers []*embedded.Server) {
+	b.Helper()
+	var addresses []string
+	var free []net.Listener
+	if n > 1 {
+		for range n { // every server must know all from the beginning
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			addresses, free = append(addresses, l.Addr().String()), append(free, l)
+		}
+	}
+	for _, l := range free {
+		l.Close()
+	}
+	for i := range n {
+		name := fmt.Sprint("s", i)
+		o := embedded.Options{Name: name, Dir: filepath.Join(dir, "nats", name), MaxBytes: 64 << 30}
+		if n > 1 {
+			o.Cluster, o.Listen, o.Routes = "bench", addresses[i], addresses
+		}
+		s, err := embedded.Start(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(s.Close)
+		servers = append(servers, s)
+	}
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	for _, s := range servers {
+		if err := s.WaitReady(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return servers
 }
 
 const perBatch = 200
@@ -137,12 +178,15 @@ func write(b *testing.B, x *cluster.Index, ids []string, docs []map[string]any) 
 	return token
 }
 
-// BenchmarkWrite puts 20,000 passages into one index by Apply, and into clusters of one log copy until
-// all replicas can search them. All run in this process.
+// BenchmarkWrite puts 20,000 passages into one index by Apply, and into clusters until all replicas can search
+// them: with logs of one copy, and of three. All run in this process, whose CPU time is reported.
 func BenchmarkWrite(b *testing.B) {
 	ids, docs := passages(b, 20_000)
-	report := func(b *testing.B, took time.Duration) {
-		b.ReportMetric(float64(len(ids))/took.Seconds(), "docs/s")
+	run := func(b *testing.B, write func()) {
+		began, cpu := time.Now(), cpuTime()
+		write()
+		b.ReportMetric(float64(len(ids))/time.Since(began).Seconds(), "docs/s")
+		b.ReportMetric((cpuTime()-cpu).Seconds()*1e6/float64(len(ids)), "cpu-us/doc")
 	}
 	b.Run("apply", func(b *testing.B) {
 		for b.Loop() {
@@ -150,30 +194,30 @@ func BenchmarkWrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			began := time.Now()
-			for at := 0; at < len(ids); at += perBatch {
-				var batch riffle.Batch
-				for i := at; i < min(at+perBatch, len(ids)); i++ {
-					batch.Put(ids[i], docs[i])
+			run(b, func() {
+				for at := 0; at < len(ids); at += perBatch {
+					var batch riffle.Batch
+					for i := at; i < min(at+perBatch, len(ids)); i++ {
+						batch.Put(ids[i], docs[i])
+					}
+					if err := e.Apply(b.Context(), &batch); err != nil {
+						b.Fatal(err)
+					}
 				}
-				if err := e.Apply(b.Context(), &batch); err != nil {
-					b.Fatal(err)
-				}
-			}
-			report(b, time.Since(began))
+			})
 			e.Close()
 		}
 	})
-	for _, c := range []struct{ shards, replicas int }{{1, 1}, {4, 1}, {4, 2}} {
-		b.Run(fmt.Sprintf("shards=%d/replicas=%d", c.shards, c.replicas), func(b *testing.B) {
+	for _, c := range []struct{ copies, shards, replicas int }{{1, 1, 1}, {1, 4, 1}, {1, 4, 2}, {3, 1, 1}, {3, 4, 1}, {3, 1, 3}} {
+		b.Run(fmt.Sprintf("copies=%d/shards=%d/replicas=%d", c.copies, c.shards, c.replicas), func(b *testing.B) {
 			for b.Loop() {
-				x := small(b, c.shards, c.replicas, []string{"a", "b"}[:c.replicas]...)
-				began := time.Now()
-				token := write(b, x, ids, docs)
-				if _, err := x.Search(b.Context(), riffle.All{}, &cluster.SearchOptions{Token: token}); err != nil {
-					b.Fatal(err)
-				}
-				report(b, time.Since(began))
+				x := small(b, c.copies, c.shards, c.replicas, []string{"a", "b", "c"}[:c.replicas]...)
+				run(b, func() {
+					token := write(b, x, ids, docs)
+					if _, err := x.Search(b.Context(), riffle.All{}, &cluster.SearchOptions{Token: token}); err != nil {
+						b.Fatal(err)
+					}
+				})
 			}
 		})
 	}
@@ -242,7 +286,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 	for _, shards := range []int{1, 4} {
 		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
-			x := small(b, shards, 1, "a")
+			x := small(b, 1, shards, 1, "a")
 			token := write(b, x, ids, docs)
 			run(b, func(q riffle.Query, load []string) (time.Duration, bool, error) {
 				r, err := x.Search(b.Context(), q, &cluster.SearchOptions{Token: token, Options: scatter.Options{SearchOptions: riffle.SearchOptions{Load: load}}})

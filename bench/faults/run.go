@@ -391,9 +391,6 @@ func (r *runner) watch(ctx context.Context, i int) {
 				r.report.fail("refused", "%s refused changes of shard %d: %+v", m.name, s.Shard, s)
 			}
 			refused[s.Shard] = s.Refused
-			if s.State == node.Quarantine {
-				r.report.fail("quarantine", "%s: %+v", m.name, s)
-			}
 		}
 		if running {
 			r.mu.Lock()
