@@ -26,9 +26,6 @@ const (
 	// begins is how long a server may take to begin to send entries before another one is looked for.
 	begins = 2 * time.Second
 
-	// looks is how long a reader looks for a server that sends entries before it gives up.
-	looks = time.Minute
-
 	// The pauses between two attempts grow from one to the other.
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -43,7 +40,8 @@ const (
 // Read implements oplog.Log. It reads by consumers that servers keep in memory, one after the other: when
 // one is lost with its server, or falls silent, the next one begins behind the last entry. Package jetstream
 // has such a thing, its ordered consumer, which waits ten seconds for an answer that does not come while a
-// stream has no leader, and up to ten more before it asks again. Every entry's sequence is checked: a consumer begins in
+// stream has no leader, and up to ten more before it asks again. A reader waits for a leader as long as it
+// takes: its replica answers searches meanwhile. Every entry's sequence is checked: a consumer begins in
 // silence behind the end of a stream, and after a beginning that was trimmed.
 func (l *Log) Read(ctx context.Context, from uint64) iter.Seq2[oplog.Entry, error] {
 	return func(yield func(oplog.Entry, error) bool) {
@@ -61,7 +59,6 @@ func (l *Log) read(ctx context.Context, next uint64, yield func(oplog.Entry) boo
 	if next < b.First || next > b.Last+1 {
 		return &oplog.GapError{Want: next, First: b.First, Last: b.Last}
 	}
-	var lost time.Time // when there was a server last, unless there is one
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		began, from := time.Now(), next
 		err := l.follow(ctx, &next, yield)
@@ -70,12 +67,9 @@ func (l *Log) read(ctx context.Context, next uint64, yield func(oplog.Entry) boo
 			return err
 		}
 		if next > from || time.Since(began) > well {
-			lost, pause = time.Time{}, firstPause
+			pause = firstPause
 		}
-		if lost.IsZero() {
-			lost = began
-		}
-		if ctx.Err() != nil || time.Since(lost) > looks || errors.Is(err, jetstream.ErrStreamNotFound) {
+		if ctx.Err() != nil || errors.Is(err, jetstream.ErrStreamNotFound) {
 			return l.readError(ctx, err)
 		}
 		select {
