@@ -63,6 +63,9 @@ type ClusterReplica struct {
 	Fault     string   `json:"fault,omitempty"`   // why it stopped
 }
 
+// Known reports whether the node of the replica has told of it. Otherwise all figures are 0, and Lag is the whole log.
+func (r *ClusterReplica) Known() bool { return r.State != "silent" && r.State != "missing" }
+
 // Cluster returns how the cluster of the server is doing.
 func (c *Client) Cluster(ctx context.Context) (*ClusterStatus, error) {
 	st := new(ClusterStatus)

@@ -24,7 +24,9 @@ var clusterFigures = []figure{
 				}
 			})
 		}},
-	ofReplicas("riffle_cluster_replica_running", "1 for a replica that answers, 0 for another.", func(r *client.ClusterReplica) float64 { return oneIf(r.State == "running") }),
+	ofAllReplicas("riffle_cluster_replica_running", "1 for a replica that answers, 0 for another.", func(r *client.ClusterReplica) (float64, bool) {
+		return oneIf(r.State == "running"), true
+	}),
 	ofReplicas("riffle_cluster_replica_sequence", "Sequence of the last entry of the log that a replica has applied.", func(r *client.ClusterReplica) float64 { return float64(r.Sequence) }),
 	ofReplicas("riffle_cluster_replica_lag", "Entries of the log that a replica has not applied.", func(r *client.ClusterReplica) float64 { return float64(r.Lag) }),
 	ofReplicas("riffle_cluster_replica_documents", "Documents of a replica.", func(r *client.ClusterReplica) float64 { return float64(r.Documents) }),
@@ -58,11 +60,18 @@ func ofLogs(name, help string, of func(*client.ClusterLog) float64) figure {
 	}}
 }
 
+// ofReplicas makes a figure of replicas of which something is known.
 func ofReplicas(name, help string, of func(*client.ClusterReplica) float64) figure {
+	return ofAllReplicas(name, help, func(r *client.ClusterReplica) (float64, bool) { return of(r), r.Known() })
+}
+
+func ofAllReplicas(name, help string, of func(*client.ClusterReplica) (float64, bool)) figure {
 	return figure{name, gaugeKind, help, []string{"index", "shard", "node"}, nil, nil, func(st *client.ClusterStatus, is func(float64, ...string)) {
 		eachShard(st, func(labels []string, s *client.ClusterShard) {
 			for i := range s.Replicas {
-				is(of(&s.Replicas[i]), append(labels, s.Replicas[i].Node)...)
+				if v, ok := of(&s.Replicas[i]); ok {
+					is(v, append(labels, s.Replicas[i].Node)...)
+				}
 			}
 		})
 	}}

@@ -75,7 +75,11 @@ func printStatus(out io.Writer, st *cluster.Status, now time.Time) error {
 				leader = "none"
 			}
 			for _, r := range s.Replicas {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%d\t%d\n", x.Name, s.Shard, s.Log.Last, leader, r.Node, r.State, r.Lag, r.Docs, r.Bytes)
+				known := "-\t-\t-"
+				if r.State != cluster.Silent && r.State != cluster.Missing {
+					known = fmt.Sprintf("%d\t%d\t%d", r.Lag, r.Docs, r.Bytes)
+				}
+				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", x.Name, s.Shard, s.Log.Last, leader, r.Node, r.State, known)
 			}
 		}
 	}
