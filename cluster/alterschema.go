@@ -67,7 +67,7 @@ func (c *Client) AlterSchema(ctx context.Context, index string, schema *riffle.S
 		return fmt.Errorf("cluster: %w", err)
 	}
 	for i := range x.Nodes {
-		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i})
+		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: i})
 		if err != nil {
 			return err
 		}

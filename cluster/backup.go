@@ -109,7 +109,7 @@ func writeFile(path string, data []byte) (err error) {
 
 // copyShard fetches a copy of a replica of a shard that has what the log has now, from the first node that can give it.
 func (c *Client) copyShard(ctx context.Context, x *topology.Index, shard int, dir string) (*ShardBackup, error) {
-	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: shard})
+	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: shard})
 	if err != nil {
 		return nil, err
 	}

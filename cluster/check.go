@@ -118,7 +118,7 @@ const barrierTries = 5
 
 // barrier appends a barrier to a lane of its own.
 func (c *Client) barrier(ctx context.Context, x *topology.Index, shard int, lane string) (sequence uint64, err error) {
-	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: shard})
+	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: shard})
 	if err != nil {
 		return 0, err
 	}

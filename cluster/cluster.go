@@ -212,16 +212,14 @@ func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 	}
 	x := o.entry(places)
 	if err := c.m.Create(ctx, x); err != nil {
+		if !errors.Is(err, topology.ErrExists) { // it may be there all the same
+			err = errors.Join(err, c.undo(ctx, x))
+		}
 		return err
 	}
 	for i := range places {
-		config := jetlog.Config{Index: o.Name, Shard: i, Replicas: x.LogCopies, MaxBytes: o.LogBytes}
-		// A log that is there is left of an index that was dropped by a program which then failed.
-		err := jetlog.Delete(ctx, c.js, config)
-		if err == nil {
-			_, err = jetlog.Create(ctx, c.js, config)
-		}
-		if err != nil {
+		config := jetlog.Config{Index: o.Name, Epoch: x.Epoch, Shard: i, Replicas: x.LogCopies, MaxBytes: o.LogBytes}
+		if _, err := jetlog.Create(ctx, c.js, config); err != nil {
 			return errors.Join(err, c.undo(ctx, x))
 		}
 	}
@@ -235,11 +233,12 @@ func (c *Client) Create(ctx context.Context, o IndexOptions) error {
 	return nil
 }
 
-// undo drops an index that could not be made, unless somebody else has.
+// undo drops an index that could not be made. If somebody else has dropped it, some logs may have been made since.
 func (c *Client) undo(ctx context.Context, x *topology.Index) error {
-	err := c.drop(context.WithoutCancel(ctx), x)
+	ctx = context.WithoutCancel(ctx)
+	err := c.drop(ctx, x)
 	if errors.Is(err, topology.ErrNoIndex) {
-		return nil
+		return c.dropLogs(ctx, x)
 	}
 	return err
 }
@@ -266,24 +265,29 @@ func (c *Client) answered(ctx context.Context, name string) error {
 const answerPause = 50 * time.Millisecond
 
 // Drop removes an index with all its documents, and the alias if name is one. The error matches topology.ErrNoIndex if there is none
-// of the name. If it fails midway, nobody sees the index any more; Drop again, Create and Control finish it.
-// Nodes that are away remove their replicas when they come back.
+// of the name. If it fails midway, nobody sees the index any more; Drop again finishes it, and Create and Control do but for
+// the alias. Nodes that are away remove their replicas when they come back.
 func (c *Client) Drop(ctx context.Context, name string) error {
 	a, err := c.m.Alias(ctx, name)
-	switch {
-	case err == nil:
-		if err := c.m.DeleteAlias(ctx, name); err != nil {
+	if errors.Is(err, topology.ErrNoIndex) {
+		x, err := c.m.Get(ctx, name)
+		if err != nil {
 			return err
 		}
-		name = a.Index
-	case !errors.Is(err, topology.ErrNoIndex):
-		return err
+		return errors.Join(c.shut(name), c.drop(ctx, x))
 	}
-	x, err := c.m.Get(ctx, name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.shut(name), c.drop(ctx, x))
+	// The alias goes last: without it another call would not find the index.
+	x, err := c.m.Get(ctx, a.Index)
+	if err == nil {
+		err = errors.Join(c.shut(a.Index), c.drop(ctx, x))
+	}
+	if err != nil && !errors.Is(err, topology.ErrNoIndex) { // dropped by an earlier call
+		return err
+	}
+	return c.m.DeleteAlias(ctx, name)
 }
 
 // shut closes an index of the map.
@@ -310,13 +314,18 @@ func (c *Client) drop(ctx context.Context, x *topology.Index) error {
 	if err != nil {
 		return err
 	}
-	for i := range x.Nodes {
-		err = errors.Join(err, jetlog.Delete(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i}))
-	}
-	if err != nil {
+	if err := c.dropLogs(ctx, x); err != nil {
 		return err
 	}
-	return c.m.Delete(ctx, x.Name)
+	return c.m.Delete(ctx, x.Name, x.Epoch)
+}
+
+// dropLogs removes the logs of an index, which are of its epoch alone.
+func (c *Client) dropLogs(ctx context.Context, x *topology.Index) (err error) {
+	for i := range x.Nodes {
+		err = errors.Join(err, jetlog.Delete(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: i}))
+	}
+	return err
 }
 
 // finishDrop removes what a Drop that failed has left of an index, if there is something.

@@ -170,7 +170,7 @@ func TestExact(t *testing.T) {
 // feed applies the log of a shard to an index.
 func (w *world) feed(e *riffle.Engine, shard int) {
 	w.t.Helper()
-	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: shard})
+	log, err := jetlog.Open(w.t.Context(), w.js, w.config("books", shard))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestChanges(t *testing.T) {
 func (w *world) report(token cluster.Token) {
 	w.t.Logf("token %v", token.Sequences)
 	for i := range token.Sequences {
-		log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: i})
+		log, err := jetlog.Open(w.t.Context(), w.js, w.config("books", i))
 		if err != nil {
 			w.t.Log(err)
 			continue
@@ -419,7 +419,8 @@ func TestDiverged(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.equalDigests(1, cluster.Token{Sequences: []uint64{1}})
-	config := jetlog.Config{Index: "books", Shard: 0, MaxBytes: 64 << 20}
+	config := w.config("books", 0)
+	config.MaxBytes = 64 << 20
 	if err := jetlog.Delete(t.Context(), w.js, config); err != nil {
 		t.Fatal(err)
 	}

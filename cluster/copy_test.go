@@ -15,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/replica"
 	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
+	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 // createOn creates an index with a shard that has replicas on all of the nodes.
@@ -84,10 +85,30 @@ func (w *world) trimShard(shard int, before uint64) {
 	}
 }
 
+// entry returns the entry of the map of an index.
+func (w *world) entry(index string) *topology.Index {
+	w.t.Helper()
+	m, err := topology.Open(w.t.Context(), w.js, 1)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	x, err := m.Get(w.t.Context(), index)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return x
+}
+
+// config returns which log is that of a shard.
+func (w *world) config(index string, shard int) jetlog.Config {
+	w.t.Helper()
+	return jetlog.Config{Index: index, Epoch: w.entry(index).Epoch, Shard: shard}
+}
+
 // trimOf trims the log of a shard of an index.
 func (w *world) trimOf(index string, shard int, before uint64) {
 	w.t.Helper()
-	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: index, Shard: shard})
+	log, err := jetlog.Open(w.t.Context(), w.js, w.config(index, shard))
 	if err == nil {
 		err = log.Trim(w.t.Context(), before)
 	}
@@ -99,7 +120,7 @@ func (w *world) trimOf(index string, shard int, before uint64) {
 // logOf returns the log of a shard of books.
 func (w *world) logOf(shard int) *jetlog.Log {
 	w.t.Helper()
-	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: shard})
+	log, err := jetlog.Open(w.t.Context(), w.js, w.config("books", shard))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -177,7 +198,7 @@ func TestCopyNew(t *testing.T) {
 // equal1 waits until the replica of a node is at the end of the log.
 func (w *world) equal1(name string) {
 	w.t.Helper()
-	log, err := jetlog.Open(w.t.Context(), w.js, jetlog.Config{Index: "books", Shard: 0})
+	log, err := jetlog.Open(w.t.Context(), w.js, w.config("books", 0))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (c *Client) open(ctx context.Context, x *topology.Index) (_ *generation, er
 	}
 	var all []scatter.Shard
 	for i, nodes := range x.Nodes {
-		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: i})
+		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: i})
 		if err != nil {
 			return nil, err
 		}

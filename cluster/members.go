@@ -148,7 +148,7 @@ func (c *Client) join(ctx context.Context, x *topology.Index, shard int, on stri
 
 // current waits until a replica has what its log has now.
 func (c *Client) current(ctx context.Context, x *topology.Index, shard int, on string) error {
-	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Shard: shard})
+	log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: shard})
 	if err != nil {
 		return err
 	}

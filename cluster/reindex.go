@@ -208,7 +208,7 @@ func (r *reindexing) run(ctx context.Context) error {
 	shards := make([]*forwarding, len(r.old.Nodes))
 	for i := range shards {
 		f := &forwarding{r: r, shard: i}
-		if f.log, err = jetlog.Open(ctx, r.c.js, jetlog.Config{Index: r.old.Name, Shard: i}); err != nil {
+		if f.log, err = jetlog.Open(ctx, r.c.js, jetlog.Config{Index: r.old.Name, Epoch: r.old.Epoch, Shard: i}); err != nil {
 			return err
 		}
 		shards[i] = f
@@ -266,7 +266,7 @@ func (r *reindexing) run(ctx context.Context) error {
 func (r *reindexing) finish(ctx context.Context) error {
 	t := Token{Epoch: r.to.epoch}
 	for i := range r.to.shards {
-		log, err := jetlog.Open(ctx, r.c.js, jetlog.Config{Index: r.to.name, Shard: i})
+		log, err := jetlog.Open(ctx, r.c.js, jetlog.Config{Index: r.to.name, Epoch: r.to.epoch, Shard: i})
 		if err != nil {
 			return err
 		}

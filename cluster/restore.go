@@ -173,10 +173,7 @@ type restoring struct {
 // logs creates the logs, which continue those of the backup.
 func (s *restoring) logs(ctx context.Context, o *RestoreOptions) error {
 	for i := range s.b.Shards {
-		config := jetlog.Config{Index: s.x.Name, Shard: i, Replicas: s.x.LogCopies, MaxBytes: o.LogBytes, First: s.b.Shards[i].Sequence + 1}
-		if err := jetlog.Delete(ctx, s.c.js, config); err != nil { // left of an index that was dropped
-			return err
-		}
+		config := jetlog.Config{Index: s.x.Name, Epoch: s.x.Epoch, Shard: i, Replicas: s.x.LogCopies, MaxBytes: o.LogBytes, First: s.b.Shards[i].Sequence + 1}
 		log, err := jetlog.Create(ctx, s.c.js, config)
 		if err != nil {
 			return err

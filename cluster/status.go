@@ -249,7 +249,7 @@ const logWait = 2 * time.Second
 func (c *Client) logStatus(ctx context.Context, x *topology.Index, n int) LogStatus {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
-	d, err := jetlog.Describe(ctx, c.js, jetlog.Config{Index: x.Name, Shard: n})
+	d, err := jetlog.Describe(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: n})
 	if err != nil {
 		return LogStatus{Error: err.Error()}
 	}

@@ -49,7 +49,7 @@ func (c *Client) Trim(ctx context.Context, index string) ([]Trimmed, error) {
 }
 
 func (c *Client) trim(ctx context.Context, v *look, x *topology.Index, shard int) (*Trimmed, error) {
-	config := jetlog.Config{Index: x.Name, Shard: shard}
+	config := jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: shard}
 	log, err := jetlog.Open(ctx, c.js, config)
 	if err != nil {
 		return nil, err

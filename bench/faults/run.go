@@ -37,6 +37,7 @@ type runner struct {
 	report   *report
 	js       jetstream.JetStream // of the first connection
 	tails    []*tail             // of the logs
+	epoch    uint64              // of the index
 
 	mu    sync.Mutex
 	happy []time.Duration // of each node: when all its replicas last ran
@@ -74,7 +75,7 @@ func run(ctx context.Context, s *settings, faults []fault) (_ *report, err error
 		return nil, err
 	}
 	for i := range s.shards {
-		t := &tail{shard: i}
+		t := &tail{shard: i, config: r.config(i)}
 		r.tails = append(r.tails, t)
 		tailing.Go(func() { t.run(tailed, r.js) })
 	}
@@ -189,6 +190,11 @@ func (r *runner) create(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			st, err := c.Status(ctx)
+			if err != nil {
+				return err
+			}
+			r.epoch = st.Indexes[0].Epoch
 		}
 		x, err := c.Index(ctx, indexName)
 		if err != nil {
@@ -302,6 +308,11 @@ func (r *runner) say(format string, args ...any) {
 	}
 }
 
+// config returns which log is that of a shard.
+func (r *runner) config(shard int) jetlog.Config {
+	return jetlog.Config{Index: indexName, Epoch: r.epoch, Shard: shard}
+}
+
 // leader returns the node that leads the log of a shard, or otherwise if that is not known.
 func (r *runner) leader(ctx context.Context, shard, otherwise int) int {
 	for _, conn := range r.conns {
@@ -310,7 +321,7 @@ func (r *runner) leader(ctx context.Context, shard, otherwise int) int {
 			continue
 		}
 		short, cancel := context.WithTimeout(ctx, 2*time.Second)
-		config := jetlog.Config{Index: indexName, Shard: shard}
+		config := r.config(shard)
 		stream, err := js.Stream(short, config.Stream())
 		cancel()
 		if err != nil || stream.CachedInfo().Cluster == nil {

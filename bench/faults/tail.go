@@ -18,7 +18,8 @@ import (
 // A tail reads the log of a shard from its beginning while the run goes on, so that what is trimmed is
 // known, too.
 type tail struct {
-	shard int
+	shard  int
+	config jetlog.Config
 
 	mu      sync.Mutex
 	entries []oplog.Entry
@@ -48,7 +49,7 @@ func (t *tail) run(ctx context.Context, js jetstream.JetStream) {
 }
 
 func (t *tail) read(ctx context.Context, js jetstream.JetStream) error {
-	log, err := jetlog.Open(ctx, js, jetlog.Config{Index: indexName, Shard: t.shard})
+	log, err := jetlog.Open(ctx, js, t.config)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (t *tail) all(ctx context.Context, js jetstream.JetStream) ([]oplog.Entry, 
 	var log *jetlog.Log
 	var b oplog.Bounds
 	err := retry(ctx, func(ctx context.Context) (err error) {
-		if log, err = jetlog.Open(ctx, js, jetlog.Config{Index: indexName, Shard: t.shard}); err == nil {
+		if log, err = jetlog.Open(ctx, js, t.config); err == nil {
 			b, err = log.Bounds(ctx)
 		}
 		return err

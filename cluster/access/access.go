@@ -115,7 +115,7 @@ func rightsOf(role Role, name string) Rights {
 	case Reader:
 		return Rights{Publish: append([]string{"riffle.*.q.>", "riffle-node.*.ask"}, ofAll...), Subscribe: []string{"riffle-node.*.beat"}}
 	case Writer:
-		return Rights{Publish: append([]string{"riffle.*.w.*.*", api + "STREAM.MSG.GET.*"}, ofAll...)}
+		return Rights{Publish: append([]string{"riffle.*.w.*.*.*", api + "STREAM.MSG.GET.*"}, ofAll...)}
 	case Controller:
 		return Rights{
 			Publish:   []string{api + ">", "$KV.RIFFLE_MAP.>", "$JS.FC.>", "riffle-node.*.do", "riffle-node.*.ask", "riffle.*.q.>"},

@@ -168,7 +168,7 @@ func (g *guarded) index(name string) *cluster.Index {
 
 // tryAll tries each deed as each user.
 func (g *guarded) tryAll() {
-	stream, shard := "RIFFLE_books_0", 0
+	stream, shard := fmt.Sprintf("RIFFLE_books_%d_0", g.epoch), 0
 	everybody := []string{"reader", "writer", "controller", "a", "b", "both"}
 	deeds := []struct {
 		what string
@@ -181,7 +181,7 @@ func (g *guarded) tryAll() {
 		{"see the end of a log", everybody, "$JS.API.STREAM.INFO." + stream, "", ""},
 		{"change the map", []string{"controller"}, "$KV.RIFFLE_MAP.other", "", "{}"},
 		{"register as a", []string{"controller", "a"}, "$KV.RIFFLE_MAP.node.a", "", ""},
-		{"append to a log", []string{"writer", "both"}, "riffle.books.w.0.lane", "", "x"},
+		{"append to a log", []string{"writer", "both"}, fmt.Sprintf("riffle.books.w.%d.0.lane", g.epoch), "", "x"},
 		{"read a log by a consumer", []string{"controller", "a", "b"}, "$JS.API.CONSUMER.CREATE." + stream + ".c", "", `{"stream_name":"` + stream + `","config":{"name":"c","mem_storage":true,"inactive_threshold":1000000000}}`},
 		{"read the map by a consumer", []string{"controller", "a", "b"}, "$JS.API.CONSUMER.CREATE.KV_RIFFLE_MAP.c", "", `{"stream_name":"KV_RIFFLE_MAP","config":{"name":"c","mem_storage":true,"inactive_threshold":1000000000}}`},
 		{"take messages of a consumer", []string{"controller", "a", "b"}, "$JS.API.CONSUMER.MSG.NEXT." + stream + ".c", "", `{"no_wait":true,"batch":1}`},

@@ -143,7 +143,7 @@ func TestRevived(t *testing.T) {
 		put(10 + n)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		stream, err := js.Stream(t.Context(), "RIFFLE_books_0")
+		stream, err := js.Stream(t.Context(), "RIFFLE_books_0_0")
 		if err == nil {
 			current := 0
 			for _, r := range stream.CachedInfo().Cluster.Replicas {

@@ -1,9 +1,10 @@
 // Package jetlog keeps the log of a shard in a stream of NATS JetStream.
 //
-// Shard 3 of the index "books" is the stream RIFFLE_books_3. A lane is a subject,
-// riffle.books.w.3.LANE, and the entry that another must follow is the last sequence that a publish
+// Shard 3 of the index "books" of epoch 17 is the stream RIFFLE_books_17_3. A lane is a subject,
+// riffle.books.w.17.3.LANE, and the entry that another must follow is the last sequence that a publish
 // expects of its subject (Nats-Expected-Last-Subject-Sequence). The id of a message is its
-// Nats-Msg-Id, behind the lane. A stream has one copy or three, in files, refuses messages when it
+// Nats-Msg-Id, behind the lane. The epoch is in both names so that whoever has not heard yet that an index was dropped
+// and created again neither writes to the log of the new one nor trims or deletes it. A stream has one copy or three, in files, refuses messages when it
 // is full, and removes nothing but its beginning.
 //
 // # What is durable
@@ -32,6 +33,7 @@ import (
 // Config says what the stream of a shard is like.
 type Config struct {
 	Index    string // name of the index: letters, digits, _ and -
+	Epoch    uint64 // of the index: another one for each that ever had the name
 	Shard    int
 	First    uint64 // sequence of the first entry of a new log, which continues another one; 0 is 1
 	Replicas int    // copies of the stream: 1, 3 or 5; 0 is 1
@@ -53,10 +55,10 @@ const (
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Stream returns the name of the stream.
-func (c *Config) Stream() string { return fmt.Sprintf("RIFFLE_%s_%d", c.Index, c.Shard) }
+func (c *Config) Stream() string { return fmt.Sprintf("RIFFLE_%s_%d_%d", c.Index, c.Epoch, c.Shard) }
 
 func (c *Config) subject(lane string) string {
-	return fmt.Sprintf("riffle.%s.w.%d.%s", c.Index, c.Shard, lane)
+	return fmt.Sprintf("riffle.%s.w.%d.%d.%s", c.Index, c.Epoch, c.Shard, lane)
 }
 
 func (c *Config) check() error {

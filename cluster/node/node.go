@@ -331,5 +331,5 @@ func (n *Node) engine(dir string, first, schema *riffle.Schema) (*riffle.Engine,
 
 // log returns the log of a shard.
 func (n *Node) log(p place) (*jetlog.Log, error) {
-	return jetlog.Open(n.ctx, n.js, jetlog.Config{Index: p.index, Shard: p.shard})
+	return jetlog.Open(n.ctx, n.js, jetlog.Config{Index: p.index, Epoch: p.epoch, Shard: p.shard})
 }

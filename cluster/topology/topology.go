@@ -354,11 +354,14 @@ func (m *Map) Update(ctx context.Context, name string, change func(*Index) error
 	}
 }
 
-// Delete removes an index. The error matches ErrNoIndex if there is none of the name.
-func (m *Map) Delete(ctx context.Context, name string) error {
-	_, revision, err := m.get(ctx, name)
+// Delete removes an index. The error matches ErrNoIndex if there is none of the name and epoch.
+func (m *Map) Delete(ctx context.Context, name string, epoch uint64) error {
+	x, revision, err := m.get(ctx, name)
 	if err != nil {
 		return err
+	}
+	if x.Epoch != epoch {
+		return fmt.Errorf("%w: %s of epoch %d", ErrNoIndex, name, epoch)
 	}
 	if err := m.kv.Delete(ctx, name, jetstream.LastRevision(revision)); err != nil {
 		return fmt.Errorf("topology: index %s: %w", name, err)

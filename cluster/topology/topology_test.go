@@ -73,10 +73,13 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s was changed", name)
 		}
 	}
-	if err := m.Delete(t.Context(), "books"); err != nil {
+	if err := m.Delete(t.Context(), "books", got.Epoch-1); !errors.Is(err, topology.ErrNoIndex) {
+		t.Errorf("one of another epoch: %v", err)
+	}
+	if err := m.Delete(t.Context(), "books", got.Epoch); err != nil {
 		t.Error(err)
 	}
-	for _, err := range []error{m.Delete(t.Context(), "books"), m.Update(t.Context(), "books", nil), m.Delete(t.Context(), "a.b")} {
+	for _, err := range []error{m.Delete(t.Context(), "books", got.Epoch), m.Update(t.Context(), "books", nil), m.Delete(t.Context(), "a.b", 1)} {
 		if !errors.Is(err, topology.ErrNoIndex) {
 			t.Error(err)
 		}
@@ -126,14 +129,16 @@ func TestWatch(t *testing.T) {
 	if err := m.Register(t.Context(), "a", "its directory", false); err != nil { // no index
 		t.Fatal(err)
 	}
+	var before uint64
 	loaded := func() { told = append(told, "loaded") }
 	err := m.Watch(ctx, topology.Watcher{Loaded: loaded, Index: func(name string, x *topology.Index, _ uint64) {
 		told = append(told, fmt.Sprint(name, " ", x != nil))
 		switch len(told) {
 		case 1:
+			before = x.Epoch
 			create("after")
 		case 3:
-			if err := m.Delete(t.Context(), "before"); err != nil {
+			if err := m.Delete(t.Context(), "before", before); err != nil {
 				t.Error(err)
 			}
 		case 4:
@@ -248,7 +253,11 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := m.Delete(t.Context(), "b"); err != nil {
+	b, err := m.Get(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Delete(t.Context(), "b", b.Epoch); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.SetAlias(t.Context(), "d", "", "a"); err != nil {
