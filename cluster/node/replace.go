@@ -251,6 +251,10 @@ func (s *shard) checkpoint(ctx context.Context, dir string) error {
 	if err := r.Use(func(e *riffle.Engine) error { engine = e; return nil }); err != nil {
 		return err
 	}
+	// What is in memory is sealed first. Otherwise who opens the copy indexes it again, and so does the next one.
+	if err := engine.Flush(ctx); err != nil {
+		return err
+	}
 	return engine.Checkpoint(ctx, dir)
 }
 
