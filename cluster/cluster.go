@@ -88,14 +88,15 @@ type Client struct {
 	running sync.WaitGroup
 
 	mu          sync.Mutex
-	indexes     map[string]*Index      // by the name that they were asked for
-	generations map[string]*generation // by the name of the map
+	indexes     map[string]*Index        // by the name that they were asked for
+	generations map[string]*generation   // by the name of the map
+	opening     map[string]chan struct{} // closed when the index of that name of the map is open, or failed to
 	closed      bool
 }
 
 // Connect returns a client that uses a connection, which the caller closes after the client.
 func Connect(ctx context.Context, conn *nats.Conn, o *Options) (*Client, error) {
-	c := &Client{conn: conn, indexes: map[string]*Index{}, generations: map[string]*generation{}}
+	c := &Client{conn: conn, indexes: map[string]*Index{}, generations: map[string]*generation{}, opening: map[string]chan struct{}{}}
 	if o != nil {
 		c.o = *o
 	}
@@ -130,6 +131,29 @@ func (c *Client) follow(ctx context.Context) {
 		c.mu.Unlock()
 		for _, name := range names {
 			c.Index(ctx, name) // what it cannot do now, the calls of the index will tell
+		}
+		c.closeGone(ctx)
+	}
+}
+
+// closeGone closes what is open of indexes that are gone: dropped, or reindexed into others.
+func (c *Client) closeGone(ctx context.Context) {
+	c.mu.Lock()
+	open := slices.Collect(maps.Values(c.generations))
+	c.mu.Unlock()
+	for _, g := range open {
+		x, err := c.m.Get(ctx, g.name)
+		if err == nil && x.Epoch == g.epoch && !x.Dropped || err != nil && !errors.Is(err, topology.ErrNoIndex) {
+			continue
+		}
+		c.mu.Lock()
+		is := c.generations[g.name] == g
+		if is {
+			delete(c.generations, g.name)
+		}
+		c.mu.Unlock()
+		if is {
+			g.close() // its files are temporary
 		}
 	}
 }
@@ -350,27 +374,17 @@ func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	open, err := c.generation(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	if err := open.told(ctx, x); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
-	}
-	open := c.generations[x.Name]
-	if open != nil && open.epoch != x.Epoch { // dropped, and created again
-		delete(c.generations, x.Name)
-		if err := open.close(); err != nil {
-			return nil, err
-		}
-		open = nil
-	}
-	if open == nil {
-		if open, err = c.open(ctx, x); err != nil {
-			return nil, err
-		}
-		c.generations[x.Name] = open
-	}
-	if err := open.told(ctx, x); err != nil {
-		return nil, err
 	}
 	ix := c.indexes[name]
 	if ix == nil {
@@ -379,6 +393,56 @@ func (c *Client) Index(ctx context.Context, name string) (*Index, error) {
 	}
 	ix.now.Store(open)
 	return ix, nil
+}
+
+// generation returns the index of an entry of the map, open. Opening one asks servers, which may take long: it keeps
+// only those waiting who want the same.
+func (c *Client) generation(ctx context.Context, x *topology.Index) (*generation, error) {
+	for {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if open := c.generations[x.Name]; open != nil && (open.epoch == x.Epoch || open.seen.Load().Revision > x.Revision) {
+			c.mu.Unlock()
+			return open, nil
+		}
+		other := c.opening[x.Name]
+		if other == nil {
+			break
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	done := make(chan struct{})
+	c.opening[x.Name] = done
+	c.mu.Unlock()
+	made, err := c.open(ctx, x)
+	c.mu.Lock()
+	delete(c.opening, x.Name)
+	close(done)
+	if err == nil && c.closed {
+		err = ErrClosed
+	}
+	if err != nil {
+		c.mu.Unlock()
+		if made != nil {
+			err = errors.Join(err, made.close())
+		}
+		return nil, err
+	}
+	before := c.generations[x.Name] // dropped, and created again
+	c.generations[x.Name] = made
+	c.mu.Unlock()
+	if before != nil {
+		err = before.close()
+	}
+	return made, err
 }
 
 // find returns the entry of the map for the name of an index or an alias.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"github.com/riffle-search/riffle"
@@ -22,6 +23,7 @@ type generation struct {
 	shards  []*remote.Shard
 	all     *scatter.Index
 
+	telling sync.Mutex // held while told
 	checker checker
 	engine  riffle.Options
 }
@@ -56,8 +58,13 @@ func (c *Client) open(ctx context.Context, x *topology.Index) (_ *generation, er
 	return ix, nil
 }
 
-// told says what the map has now: where the replicas are, and the schema.
+// told says what the map has now: where the replicas are, and the schema. What it had before is of no interest.
 func (ix *generation) told(ctx context.Context, x *topology.Index) error {
+	ix.telling.Lock()
+	defer ix.telling.Unlock()
+	if x.Epoch != ix.epoch || x.Revision < ix.seen.Load().Revision {
+		return nil
+	}
 	for i, nodes := range x.Nodes {
 		ix.shards[i].SetNodes(nodes...)
 	}

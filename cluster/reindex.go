@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,9 +14,7 @@ import (
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/jetlog"
-	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/topology"
-	"github.com/riffle-search/riffle/cluster/writer"
 )
 
 // ReindexOptions say what the new index is like.
@@ -48,8 +47,8 @@ var ErrNotStored = errors.New("cluster: fields that are not stored would be lost
 //
 // So no change that was acknowledged is lost, and the changes of a document keep their order. A token of the old index
 // stands for the same changes in the new one. Logs of the new index that become full are trimmed meanwhile. If Reindex fails before step 3 the old index stays as it was; afterwards it is
-// read, and takes no changes, until Reindex is called again, which begins anew. A document that the new schema refuses
-// makes it fail.
+// read, and takes no changes, until Reindex is called again, which begins anew, or sets the alias if only that was left.
+// A document that the new schema refuses makes it fail. Of two calls at a time, the later one makes the other fail.
 func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) error {
 	old, err := c.find(ctx, name)
 	if err != nil {
@@ -66,8 +65,15 @@ func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) err
 		o.Progress = func(string) {}
 	}
 	r := &reindexing{c: c, o: &o, old: old}
-	if err := r.begin(ctx, name); err != nil {
+	done, err := r.begin(ctx, name)
+	if err != nil {
 		return err
+	}
+	if done != nil {
+		if err := r.switchTo(ctx, name, alias, done); err != nil || o.has(done) {
+			return err
+		}
+		return c.Reindex(ctx, name, o)
 	}
 	if err := r.run(ctx); err != nil {
 		if r.sealed {
@@ -75,20 +81,36 @@ func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) err
 		}
 		return errors.Join(err, c.shut(r.to.name), c.undo(ctx, r.entry))
 	}
+	return r.switchTo(ctx, name, alias, r.entry)
+}
+
+// switchTo lets the name stand for the new index, which has all changes, and drops the old one.
+func (r *reindexing) switchTo(ctx context.Context, name string, alias *topology.Alias, to *topology.Index) error {
 	from := ""
 	if alias != nil {
 		from = alias.Index
 	}
-	if err := c.m.SetAlias(ctx, name, from, r.to.name); err != nil {
+	if err := r.c.m.SetAlias(ctx, name, from, to.Name); err != nil {
 		return fmt.Errorf("cluster: %s takes no changes until it is reindexed again: %w", name, err)
 	}
-	o.Progress("dropping the old index")
+	r.progress("dropping the old index")
 	select {
-	case <-time.After(2 * c.o.FollowEvery): // all clients follow
+	case <-time.After(2 * r.c.o.FollowEvery): // all clients follow
 	case <-ctx.Done(): // Control does it
 		return ctx.Err()
 	}
-	return c.dropReplaced(ctx, r.entry)
+	return r.c.dropReplaced(ctx, to)
+}
+
+// has reports whether an index is as it is to be made.
+func (o *ReindexOptions) has(x *topology.Index) bool {
+	if o.Schema != nil {
+		schema, err := asStored(o.Schema)
+		if err != nil || x.Altered != nil || !reflect.DeepEqual(x.Schema, schema) {
+			return false
+		}
+	}
+	return o.Shards == 0 || o.Shards == len(x.Nodes)
 }
 
 // dropReplaced drops the index that another one was made of, if it is still there.
@@ -141,24 +163,65 @@ func (r *reindexing) progress(format string, args ...any) {
 	r.o.Progress(fmt.Sprintf(format, args...))
 }
 
-// begin creates the new index, after it has dropped one that an earlier call did not finish.
-func (r *reindexing) begin(ctx context.Context, name string) error {
+// begin creates the new index, after it has dropped one that an earlier call did not finish. It returns one that has
+// all changes instead, of which only the alias may be missing: the name may stand for it at this moment.
+func (r *reindexing) begin(ctx context.Context, name string) (done *topology.Index, err error) {
 	names, err := r.c.m.List(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, other := range names {
 		x, err := r.c.m.Get(ctx, other)
 		if errors.Is(err, topology.ErrNoIndex) {
 			continue
 		}
-		if err == nil && (x.Reindexes == r.old.Epoch || slices.Contains(x.Replaces.Epochs, r.old.Epoch)) {
-			err = errors.Join(r.c.shut(other), r.c.drop(ctx, x))
-		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if x.Reindexes == r.old.Epoch {
+			if x, err = r.dropUnfinished(ctx, x); err != nil {
+				return nil, err
+			}
+		}
+		if x != nil && !x.Dropped && slices.Contains(x.Replaces.Epochs, r.old.Epoch) {
+			return x, nil
 		}
 	}
+	return nil, r.create(ctx, name)
+}
+
+// dropUnfinished drops an index that an earlier call, or that of another program, did not finish. If it has been finished
+// meanwhile, dropUnfinished returns it.
+func (r *reindexing) dropUnfinished(ctx context.Context, x *topology.Index) (done *topology.Index, err error) {
+	err = r.c.m.Update(ctx, x.Name, func(now *topology.Index) error {
+		if done = nil; now.Epoch == x.Epoch && now.Reindexes != r.old.Epoch {
+			done = now
+			return errFinished
+		}
+		if now.Epoch == x.Epoch {
+			now.Ready, now.Dropped = false, true
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errFinished):
+		return done, nil
+	case errors.Is(err, topology.ErrNoIndex):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	err = errors.Join(r.c.shut(x.Name), r.c.drop(ctx, x))
+	if errors.Is(err, topology.ErrNoIndex) {
+		err = nil
+	}
+	return nil, err
+}
+
+var errFinished = errors.New("the index has all changes")
+
+// create creates the new index.
+func (r *reindexing) create(ctx context.Context, name string) error {
 	to := IndexOptions{
 		Shards: r.o.Shards, Replicas: r.o.Replicas, Nodes: r.o.Nodes, LogCopies: r.o.LogCopies, LogBytes: r.o.LogBytes,
 		Keep: r.old.Keep, Schema: r.o.Schema, reindexes: r.old.Epoch,
@@ -283,157 +346,4 @@ func (r *reindexing) finish(ctx context.Context) error {
 		now.Reindexes = 0
 		now.Replaces = topology.Replaced{Epochs: append(slices.Clone(r.old.Replaces.Epochs), r.old.Epoch), Sequences: t.Sequences}
 	})
-}
-
-// bytes is how many bytes of changes are forwarded together: less than the log of a shard can hold.
-func (r *reindexing) bytes() int {
-	if r.o.LogBytes > 0 {
-		return int(min(forwardBytes, r.o.LogBytes/8))
-	}
-	return forwardBytes
-}
-
-// forwarding appends what is in a shard of the old index to the logs of the new one.
-type forwarding struct {
-	r     *reindexing
-	shard int
-	log   *jetlog.Log
-	at    uint64 // the last entry that was forwarded
-}
-
-// Changes that are forwarded together, and how many shards are read at a time.
-const (
-	forwardShards  = 8
-	forwardChanges = 1000
-	forwardBytes   = 4 << 20
-)
-
-// copy forwards the documents of a copy, unless the log has all of them, and perhaps fields that are not stored.
-func (f *forwarding) copy(ctx context.Context, dir string) error {
-	b, err := f.log.Bounds(ctx)
-	if err != nil || b.First == 1 {
-		return err
-	}
-	s, err := f.r.c.copyShard(ctx, f.r.old, f.shard, dir)
-	if err != nil {
-		return err
-	}
-	f.r.progress("shard %d: %d documents from a copy of node %s", f.shard, s.Docs, s.Node)
-	defer os.RemoveAll(dir)
-	o := f.r.c.o.Engine
-	o.ReadOnly, o.GPU, o.Schema = true, nil, nil
-	e, err := riffle.Open(dir, &o)
-	if err != nil {
-		return err
-	}
-	if err := stored(e.Schema()); err != nil {
-		return errors.Join(err, e.Close())
-	}
-	f.at = s.Sequence
-	return errors.Join(f.documents(ctx, e), e.Close())
-}
-
-// stored returns an error unless a schema stores all fields.
-func stored(s *riffle.Schema) error {
-	if s.NoStore || s.Dynamic == riffle.DynamicIgnore {
-		return ErrNotStored
-	}
-	for name, f := range s.Fields {
-		if f.NoStore {
-			return fmt.Errorf("%w: %s", ErrNotStored, name)
-		}
-	}
-	return nil
-}
-
-func (f *forwarding) documents(ctx context.Context, e *riffle.Engine) error {
-	s, err := e.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	var b riffle.Batch
-	for d, err := range s.Documents("") {
-		if err != nil {
-			return err
-		}
-		b.Put(d.ID, d.Fields)
-		if b.Len() >= forwardChanges || b.Size() >= f.r.bytes() {
-			if err := f.write(ctx, &b); err != nil {
-				return err
-			}
-			b.Reset()
-		}
-	}
-	return f.write(ctx, &b)
-}
-
-// fullPause is how long a log of the new index may stay full before it is trimmed and tried again.
-const fullPause = 100 * time.Millisecond
-
-// write writes a batch to the new index. While a log there is full it trims what replicas have. It then
-// writes the whole batch again, in order, which leaves the same behind, however much of it has happened.
-func (f *forwarding) write(ctx context.Context, b *riffle.Batch) error {
-	if err := f.r.to.checker.validate(ctx, b); err != nil {
-		return err
-	}
-	changes, err := b.Encode()
-	if err != nil || len(changes) == 0 {
-		return err
-	}
-	for {
-		err := f.r.to.write(ctx, changes).Err()
-		again := errors.Is(err, oplog.ErrFull) || errors.Is(err, writer.ErrBusy) || errors.Is(err, oplog.ErrUnknown)
-		if !again || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-time.After(fullPause):
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		}
-		if errors.Is(err, oplog.ErrFull) {
-			if _, err := f.r.c.Trim(ctx, f.r.to.name); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// until forwards the changes of the log up to an entry, in order: a batch after the other.
-func (f *forwarding) until(ctx context.Context, last uint64) error {
-	if f.at >= last {
-		return nil
-	}
-	var b riffle.Batch
-	for e, err := range f.log.Read(ctx, f.at+1) {
-		if err != nil {
-			return err
-		}
-		r, err := oplog.Parse(e.Data)
-		if err != nil {
-			return fmt.Errorf("entry %d: %w", e.Sequence, err)
-		}
-		if r.Kind == oplog.Changes {
-			for change, err := range oplog.EachChange(r.Body) {
-				if err == nil {
-					err = b.AddEncoded(change)
-				}
-				if err != nil {
-					return fmt.Errorf("entry %d: %w", e.Sequence, err)
-				}
-			}
-		}
-		if b.Len() >= forwardChanges || b.Size() >= f.r.bytes() || e.Sequence == last {
-			if err := f.write(ctx, &b); err != nil {
-				return fmt.Errorf("entries up to %d: %w", e.Sequence, err)
-			}
-			f.at = e.Sequence
-			b.Reset()
-		}
-		if e.Sequence == last {
-			return nil
-		}
-	}
-	return ctx.Err()
 }

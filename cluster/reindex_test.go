@@ -167,6 +167,40 @@ func TestReindexInterrupted(t *testing.T) {
 	}
 }
 
+// TestReindexAlias: when only the alias is left to be set, as after a call that failed then, or while another one is about
+// to set it, the new index is not made anew, because there may be changes in it that nobody else has.
+func TestReindexAlias(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	x := w.create(2)
+	w.put(x, 0, 10)
+	ctx, cancel := context.WithCancel(deadline(t))
+	defer cancel()
+	err := w.client.Reindex(ctx, "books", cluster.ReindexOptions{Shards: 3, LogBytes: 64 << 20, Progress: func(s string) {
+		if strings.Contains(s, "dropping") {
+			w.put(x, 10, 11)
+			if err := w.client.DeleteAlias(deadline(t), "books"); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for _, shards := range []int{3, 1} {
+		if err := w.client.Reindex(deadline(t), "books", cluster.ReindexOptions{Shards: shards, LogBytes: 64 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		token := w.put(x, 11, 12)
+		if n, err := x.Count(deadline(t), riffle.All{}, &cluster.SearchOptions{Token: token}); err != nil || n != 12 || x.Shards() != shards {
+			t.Errorf("%d documents in %d shards: %v", n, x.Shards(), err)
+		}
+	}
+	if names, err := w.client.Indexes(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("%q: %v", names, err)
+	}
+}
+
 // seal seals the logs of books.
 func seal(t *testing.T, w *world) {
 	t.Helper()

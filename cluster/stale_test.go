@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -62,4 +63,26 @@ func TestDropAgain(t *testing.T) {
 	if err := w.client.Drop(deadline(t), "shelf"); !errors.Is(err, topology.ErrNoIndex) {
 		t.Error(err)
 	}
+}
+
+// TestGone: a client closes what it has open of an index that others have dropped.
+func TestGone(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	w := newWorld(t, "a", "b", "c")
+	w.create(2)
+	conn := w.connect()
+	defer conn.Close()
+	other, err := cluster.Connect(t.Context(), conn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Drop(deadline(t), "books"); err != nil {
+		t.Fatal(err)
+	}
+	w.wait("the files are gone", func() bool {
+		left, err := os.ReadDir(temporary)
+		return err == nil && len(left) == 0
+	})
 }

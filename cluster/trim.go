@@ -132,6 +132,7 @@ func (c *Client) Control(ctx context.Context, o ControlOptions) {
 	}
 	tick := time.NewTicker(o.Every)
 	defer tick.Stop()
+	replacing := map[uint64]time.Time{} // when an index by its epoch was first seen beside that which replaces it
 	for {
 		select {
 		case <-ctx.Done():
@@ -144,14 +145,14 @@ func (c *Client) Control(ctx context.Context, o ControlOptions) {
 			continue
 		}
 		for _, name := range names {
-			if err := c.control(ctx, name, o.Log); err != nil && ctx.Err() == nil {
+			if err := c.control(ctx, name, replacing, o.Log); err != nil && ctx.Err() == nil {
 				o.Log.Warn("an index cannot be kept in order", "index", name, "error", err)
 			}
 		}
 	}
 }
 
-func (c *Client) control(ctx context.Context, name string, log *slog.Logger) error {
+func (c *Client) control(ctx context.Context, name string, replacing map[uint64]time.Time, log *slog.Logger) error {
 	if err := c.finishDrop(ctx, name); err != nil {
 		return err
 	}
@@ -162,8 +163,15 @@ func (c *Client) control(ctx context.Context, name string, log *slog.Logger) err
 	if err != nil || !x.Ready {
 		return err
 	}
-	if err := c.dropReplaced(ctx, x); err != nil {
-		return err
+	if len(x.Replaces.Epochs) > 0 {
+		since, known := replacing[x.Epoch]
+		if !known {
+			replacing[x.Epoch] = time.Now()
+		} else if time.Since(since) > 2*c.o.FollowEvery { // all clients follow
+			if err := c.dropReplaced(ctx, x); err != nil {
+				return err
+			}
+		}
 	}
 	all, err := c.Trim(ctx, name)
 	for _, t := range all {

@@ -69,6 +69,9 @@ type Index struct {
 	Reindexes uint64 `json:"reindexes,omitempty"`
 
 	Replaces Replaced `json:"replaces,omitzero"`
+
+	// Revision is that of the map when the entry was read, and rises with each change of the map.
+	Revision uint64 `json:"-"`
 }
 
 // Replaced says which indexes an index was made of. Their changes are all in its logs up to these sequences.
@@ -285,7 +288,11 @@ func (m *Map) get(ctx context.Context, name string) (*Index, uint64, error) {
 		return nil, 0, fmt.Errorf("topology: index %s: %w", name, err)
 	}
 	x, err := parse(e.Value())
-	return x, e.Revision(), err
+	if err != nil {
+		return nil, 0, err
+	}
+	x.Revision = e.Revision()
+	return x, x.Revision, nil
 }
 
 func parse(data []byte) (*Index, error) {
