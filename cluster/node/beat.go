@@ -119,10 +119,11 @@ func (s *shard) measure(ctx context.Context, r *replica.Replica) {
 				}
 			}
 			st, err := e.Stats()
-			if err == nil {
-				bytes = int64(st.Store.DiskBytes)
+			if err != nil {
+				return err
 			}
-			return err
+			bytes = int64(st.Store.DiskBytes)
+			return e.SetCacheBytes(s.n.cache.share(s.place, bytes))
 		})
 		if err == nil {
 			s.mu.Lock()

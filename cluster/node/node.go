@@ -83,6 +83,10 @@ type Options struct {
 	// replica.
 	Engine riffle.Options
 
+	// CacheBytes bounds what searches of all replicas keep in memory together: see riffle.Options.CacheBytes. 0 is
+	// Engine.CacheBytes, or its default.
+	CacheBytes int64
+
 	// Server configures how each replica is searched.
 	Server remote.ServerOptions
 
@@ -106,6 +110,7 @@ type Options struct {
 
 // A Node runs replicas. Its methods are safe for concurrent use.
 type Node struct {
+	cache    cacheBudget
 	o        Options
 	js       jetstream.JetStream
 	m        *topology.Map
@@ -174,8 +179,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := m.Register(ctx, o.Name, identity, o.TakeName); err != nil {
 		return nil, err
 	}
+	o.CacheBytes = cmp.Or(o.CacheBytes, o.Engine.CacheBytes, riffle.DefaultCacheBytes())
 	n := &Node{
-		o: o, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches), checking: make(chan struct{}, 1),
+		o: o, cache: cacheBudget{bytes: o.CacheBytes}, js: js, m: m, instance: rand.Text(), started: time.Now().UTC(), fetching: make(chan struct{}, fetches), checking: make(chan struct{}, 1),
 		revisions: map[string]uint64{}, indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -317,6 +323,7 @@ func (n *Node) Status() []Status {
 // the schema first.
 func (n *Node) engine(dir string, first, schema *riffle.Schema) (*riffle.Engine, error) {
 	o := n.o.Engine
+	o.CacheBytes = n.cache.first()
 	if o.Schema = schema; schema == nil {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 			o.Schema = first

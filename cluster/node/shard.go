@@ -99,6 +99,7 @@ func (s *shard) once() error {
 	}
 	cancel(nil)
 	measuring.Wait()
+	s.n.cache.leave(s.place)
 	s.compared.end()
 	s.stopped(err)
 	err = errors.Join(err, silence())

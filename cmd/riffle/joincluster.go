@@ -155,8 +155,8 @@ type member struct {
 	controlling sync.WaitGroup
 }
 
-// join joins the cluster. It waits until enough servers are up to decide, or until ctx ends.
-func (f *clusterFlags) join(ctx context.Context, dir string, log *slog.Logger) (m *member, err error) {
+// join joins the cluster; searches of the replicas of a node keep cache bytes in memory together. It waits until enough servers are up to decide, or until ctx ends.
+func (f *clusterFlags) join(ctx context.Context, dir string, cache int64, log *slog.Logger) (m *member, err error) {
 	m = &member{}
 	defer func() {
 		if err != nil {
@@ -201,7 +201,7 @@ func (f *clusterFlags) join(ctx context.Context, dir string, log *slog.Logger) (
 	}
 	if f.node != "" {
 		m.node, err = node.Start(ctx, node.Options{
-			Name: f.node, Dir: filepath.Join(dir, "shards"), Conn: m.conn, Copies: copies.ServerOptions{Listen: f.copiesAt, TLS: mutual(config)}, MapCopies: f.copies(), TakeName: f.takeName, Log: log.With("of", "node"),
+			Name: f.node, Dir: filepath.Join(dir, "shards"), Conn: m.conn, Copies: copies.ServerOptions{Listen: f.copiesAt, TLS: mutual(config)}, CacheBytes: cache, MapCopies: f.copies(), TakeName: f.takeName, Log: log.With("of", "node"),
 		})
 		if err != nil {
 			return m, fmt.Errorf("--node: %w", err)

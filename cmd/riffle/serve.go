@@ -87,7 +87,7 @@ func serve(ctx context.Context, f *serveFlags, out, errw io.Writer) (err error) 
 		o.Tracer = tracer
 	}
 	if f.cluster.given() {
-		m, failed := f.cluster.join(ctx, f.dir, log)
+		m, failed := f.cluster.join(ctx, f.dir, int64(f.cache), log)
 		if failed != nil {
 			return failed
 		}
