@@ -24,10 +24,11 @@ func (c *Client) Aliases(ctx context.Context) (map[string]string, error) {
 // SetAlias lets a name stand for an index: Index finds it by both. If the name stands for another index it must be from,
 // which is empty for none; otherwise the error matches topology.ErrExists. Clients follow within a second.
 func (c *Client) SetAlias(ctx context.Context, name, from, to string) error {
-	if _, err := c.shardOf(ctx, to, 0); err != nil {
+	x, err := c.find(ctx, to)
+	if err != nil {
 		return err
 	}
-	return c.m.SetAlias(ctx, name, from, to)
+	return c.m.SetAlias(ctx, name, from, x.Name)
 }
 
 // DeleteAlias removes an alias; its index stays. The error matches topology.ErrNoIndex if there is none.

@@ -54,9 +54,12 @@ type ShardBackup struct {
 // before the call, and perhaps later ones: those of a document in order, and those of different shards as of
 // different moments, as a search sees them. Each copy is verified as a whole. When it fails nothing is left.
 func (c *Client) TakeBackup(ctx context.Context, index, dir string) (b *Backup, err error) {
-	x, err := c.shardOf(ctx, index, 0)
+	x, err := c.find(ctx, index)
 	if err != nil {
 		return nil, err
+	}
+	if x.Next != nil {
+		return nil, fmt.Errorf("cluster: the schema of %s is being altered: its shards have different ones", index)
 	}
 	switch _, err := os.Lstat(dir); {
 	case err == nil:
@@ -81,6 +84,9 @@ func (c *Client) TakeBackup(ctx context.Context, index, dir string) (b *Backup, 
 		}
 		b.Shards = append(b.Shards, *s)
 	}
+	if now, err := c.m.Get(ctx, x.Name); err != nil || now.Epoch != x.Epoch || now.Schemas != x.Schemas {
+		return nil, errors.Join(fmt.Errorf("cluster: %s was dropped, or its schema altered, during the backup", index), err)
+	}
 	data, err := json.MarshalIndent(b, "", "\t")
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -90,6 +96,9 @@ func (c *Client) TakeBackup(ctx context.Context, index, dir string) (b *Backup, 
 	}
 	if err := os.Rename(part, dir); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if err := errors.Join(copies.SyncFolder(dir), copies.SyncFolder(filepath.Dir(dir))); err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster: %w", err), os.RemoveAll(dir))
 	}
 	return b, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/call"
 	"github.com/riffle-search/riffle/cluster/replica"
 	"github.com/riffle-search/riffle/cluster/scatter"
 	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
@@ -172,6 +173,66 @@ func TestBackup(t *testing.T) {
 	restore(cluster.RestoreOptions{})
 	if err := b.Verify(dir); err != nil {
 		t.Errorf("after restores: %v", err)
+	}
+}
+
+// TestRestoreAgain: what a Restore that failed has left is replaced, unless its program still runs, or somebody has
+// written to it. A backup and a check of an alias are of its index.
+func TestRestoreAgain(t *testing.T) {
+	w := newWorld(t, "a")
+	x := w.createOn("a")
+	w.put(x, 0, 5)
+	if err := w.client.SetAlias(deadline(t), "shelf", "", "books"); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "backup")
+	if b, err := w.client.TakeBackup(deadline(t), "shelf", dir); err != nil || b.Index.Name != "books" {
+		t.Fatal(err)
+	}
+	if r, err := w.client.Check(deadline(t), "shelf"); err != nil || r.Index != "books" || len(r.Faults()) != 0 {
+		t.Errorf("%+v: %v", r, err)
+	}
+	o := cluster.RestoreOptions{Name: "other", LogBytes: 64 << 20}
+	if err := w.client.Restore(deadline(t), dir, o); err != nil {
+		t.Fatal(err)
+	}
+	m, err := topology.Open(t.Context(), w.js, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	abandon := func() { // as if its program had failed before the last step
+		if err := m.Update(t.Context(), "other", func(x *topology.Index) error { x.Source = topology.RestorePrefix + "x"; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	abandon()
+	stop, err := call.Listen(w.conns["a"], topology.RestorePrefix+"x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.conns["a"].Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Restore(deadline(t), dir, o); !errors.Is(err, topology.ErrExists) {
+		t.Errorf("while another program restores it: %v", err)
+	}
+	if err := errors.Join(stop(), w.conns["a"].Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Restore(deadline(t), dir, o); err != nil {
+		t.Error(err)
+	}
+	abandon()
+	other, err := w.client.Index(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(other, 5, 6)
+	if err := w.client.Restore(deadline(t), dir, o); !errors.Is(err, topology.ErrExists) {
+		t.Errorf("over changes: %v", err)
+	}
+	if doc, err := other.Get(deadline(t), "d5", cluster.GetOptions{Linearizable: true}); err != nil || doc["year"] != int64(5) {
+		t.Errorf("%v: %v", doc, err)
 	}
 }
 

@@ -42,14 +42,11 @@ type ReplicaCheck struct {
 // (riffle.Engine.Check). What is wrong is in the result; the error says only why the check ended early. Fields of
 // numbers and dates that are not stored are verified, not compared.
 func (c *Client) Check(ctx context.Context, index string) (*CheckResult, error) {
-	x, err := c.m.Get(ctx, index)
+	x, err := c.find(ctx, index)
 	if err != nil {
 		return nil, err
 	}
-	if x.Dropped || !x.Ready {
-		return nil, fmt.Errorf("%w: %s is being created or dropped", topology.ErrNoIndex, index)
-	}
-	r := &CheckResult{Index: index}
+	r := &CheckResult{Index: x.Name}
 	for i := range x.Nodes {
 		s := ShardCheck{Shard: i}
 		if err := c.checkShard(ctx, x, &s); err != nil {

@@ -40,12 +40,12 @@ func (c *Client) Move(ctx context.Context, index string, shard int, from, to str
 			return err
 		}
 	}
-	err = c.m.Update(ctx, index, func(now *topology.Index) error {
+	err = c.m.Update(ctx, x.Name, func(now *topology.Index) error {
 		switch {
 		case now.Epoch != x.Epoch:
 			return fmt.Errorf("%w: %s was dropped meanwhile", topology.ErrNoIndex, index)
 		case slices.Contains(now.Nodes[shard], from):
-			now.Replace(shard, from, to)
+			return now.Replace(shard, from, to)
 		case !slices.Contains(now.Nodes[shard], to): // somebody else has moved it elsewhere
 			now.Remove(shard, to)
 		}
@@ -54,7 +54,7 @@ func (c *Client) Move(ctx context.Context, index string, shard int, from, to str
 	if err != nil {
 		return err
 	}
-	if x, err = c.shardOf(ctx, index, shard); err != nil {
+	if x, err = c.shardOf(ctx, x.Name, shard); err != nil {
 		return err
 	}
 	if !slices.Contains(x.Nodes[shard], to) {
@@ -72,12 +72,11 @@ func (c *Client) AddReplica(ctx context.Context, index string, shard int, on str
 	if err := c.join(ctx, x, shard, on); err != nil {
 		return err
 	}
-	return c.m.Update(ctx, index, func(now *topology.Index) error {
+	return c.m.Update(ctx, x.Name, func(now *topology.Index) error {
 		if now.Epoch != x.Epoch {
 			return fmt.Errorf("%w: %s was dropped meanwhile", topology.ErrNoIndex, index)
 		}
-		now.Replace(shard, "", on)
-		return nil
+		return now.Replace(shard, "", on)
 	})
 }
 
@@ -88,7 +87,7 @@ func (c *Client) RemoveReplica(ctx context.Context, index string, shard int, on 
 	if err != nil {
 		return err
 	}
-	err = c.m.Update(ctx, index, func(now *topology.Index) error {
+	err = c.m.Update(ctx, x.Name, func(now *topology.Index) error {
 		if now.Epoch != x.Epoch {
 			return fmt.Errorf("%w: %s was dropped meanwhile", topology.ErrNoIndex, index)
 		}
@@ -104,19 +103,13 @@ func (c *Client) RemoveReplica(ctx context.Context, index string, shard int, on 
 	return c.left(ctx, x, shard, on)
 }
 
-// shardOf returns the entry of an index that has a shard.
+// shardOf returns the entry of an index, by its name or an alias, that has a shard.
 func (c *Client) shardOf(ctx context.Context, index string, shard int) (*topology.Index, error) {
-	x, err := c.m.Get(ctx, index)
-	if err != nil {
-		return nil, err
+	x, err := c.find(ctx, index)
+	if err == nil && (shard < 0 || shard >= len(x.Nodes)) {
+		err = fmt.Errorf("cluster: index %s has the shards 0 to %d, not %d", index, len(x.Nodes)-1, shard)
 	}
-	switch {
-	case x.Dropped, !x.Ready:
-		return nil, fmt.Errorf("%w: %s is being created or dropped", topology.ErrNoIndex, index)
-	case shard < 0 || shard >= len(x.Nodes):
-		return nil, fmt.Errorf("cluster: index %s has the shards 0 to %d, not %d", index, len(x.Nodes)-1, shard)
-	}
-	return x, nil
+	return x, err
 }
 
 // join lets a node join a shard, and waits until its replica has what the log had when it was nearly there.

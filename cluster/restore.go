@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/call"
@@ -39,7 +40,8 @@ type RestoreOptions struct {
 
 // Restore makes an index from a backup, whose files it verifies and leaves as they are. The logs of the new index begin
 // behind the positions of the copies. It returns when all replicas are there. The error matches topology.ErrExists if
-// there is an index of the name, unless that is one whose Restore failed. When it fails nothing is left.
+// there is an index of the name, unless that is one whose Restore failed, its program with it, and to which nothing was
+// written. When it fails nothing is left.
 func (c *Client) Restore(ctx context.Context, dir string, o RestoreOptions) (err error) {
 	b, err := ReadBackup(dir)
 	if err != nil {
@@ -140,7 +142,11 @@ func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*t
 	case err != nil:
 		return nil, err
 	case strings.HasPrefix(old.Source, topology.RestorePrefix): // a Restore that failed, and could not tidy up
-		if err := c.drop(ctx, old); err != nil {
+		err := c.abandoned(ctx, old)
+		if err == nil {
+			err = c.drop(ctx, old)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -153,6 +159,38 @@ func (c *Client) restored(ctx context.Context, b *Backup, o *RestoreOptions) (*t
 	}
 	x.Next = nil
 	return &x, nil
+}
+
+// pingWait is how long a program that restores an index may take to say that it is there.
+const pingWait = 2 * time.Second
+
+// abandoned returns an error unless the program that was restoring an index is gone, and nobody has written to the index.
+func (c *Client) abandoned(ctx context.Context, x *topology.Index) error {
+	short, cancel := context.WithTimeout(ctx, pingWait)
+	defer cancel()
+	_, err := call.Do(short, c.conn, x.Source, &call.Request{Verb: call.Ping})
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s is being restored", topology.ErrExists, x.Name)
+	case !errors.Is(err, call.ErrGone):
+		return err
+	case !x.Ready || x.Dropped:
+		return nil
+	}
+	for i := range x.Nodes {
+		log, err := jetlog.Open(ctx, c.js, jetlog.Config{Index: x.Name, Epoch: x.Epoch, Shard: i})
+		if err != nil {
+			return err
+		}
+		b, err := log.Bounds(ctx)
+		if err != nil {
+			return err
+		}
+		if b.First <= b.Last {
+			return fmt.Errorf("%w: %s was not restored wholly, and has changes since; drop it first", topology.ErrExists, x.Name)
+		}
+	}
+	return nil
 }
 
 // restoring gives copies of a backup to the nodes of the new index.

@@ -27,7 +27,7 @@ type Trimmed struct {
 // not have: when its node does not come back, drain the node before the log is full. So do replicas of which two
 // differ. The connection needs the permission to purge streams, which only those have that control the cluster.
 func (c *Client) Trim(ctx context.Context, index string) ([]Trimmed, error) {
-	x, err := c.m.Get(ctx, index)
+	x, err := c.find(ctx, index)
 	if err != nil {
 		return nil, err
 	}

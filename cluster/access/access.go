@@ -118,7 +118,7 @@ func rightsOf(role Role, name string) Rights {
 		return Rights{Publish: append([]string{"riffle.*.w.*.*.*", api + "STREAM.MSG.GET.*"}, ofAll...)}
 	case Controller:
 		return Rights{
-			Publish:   []string{api + ">", "$KV.RIFFLE_MAP.>", "$JS.FC.>", "riffle-node.*.do", "riffle-node.*.ask", "riffle.*.q.>"},
+			Publish:   []string{api + ">", "$KV.RIFFLE_MAP.>", "$JS.FC.>", "riffle-node.*.do", "riffle-restore.*.do", "riffle-node.*.ask", "riffle.*.q.>"},
 			Subscribe: []string{"riffle-node.*.beat", "riffle-restore.*.do"},
 			Answers:   beatMessages,
 		}

@@ -193,7 +193,7 @@ func (g *guarded) tryAll() {
 		{"search", []string{"reader", "controller", "both"}, remote.Subject("books", g.epoch, shard, "a"), "", `{"v":1,"verb":"ping"}`},
 		{"ask node b", []string{"reader", "controller", "a", "b", "both"}, heartbeat.AskSubject("b"), "", ""},
 		{"order node a about", []string{"controller", "a", "b"}, heartbeat.DoSubject("a"), "", "{}"},
-		{"order copies of a backup", []string{"a", "b"}, heartbeat.DoSubject("restore-x"), "", "{}"},
+		{"order copies of a backup", []string{"controller", "a", "b"}, heartbeat.DoSubject("restore-x"), "", "{}"},
 		{"give copies of a backup", []string{"controller"}, "", heartbeat.DoSubject("restore-x"), ""},
 		{"hear orders to node a", []string{"a"}, "", heartbeat.DoSubject("a"), ""},
 		{"beat as a", []string{"a"}, heartbeat.BeatSubject("a"), "", "{}"},

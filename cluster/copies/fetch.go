@@ -82,7 +82,7 @@ func Fetch(ctx context.Context, dir string, o FetchOptions) (m *Manifest, err er
 		}
 	}
 	for folder := range folders {
-		if err := syncFolder(folder); err != nil {
+		if err := SyncFolder(folder); err != nil {
 			return nil, err
 		}
 	}
@@ -263,7 +263,8 @@ func (f *fetcher) done(ctx context.Context) {
 	}
 }
 
-func syncFolder(path string) error {
+// SyncFolder makes durable which files a folder has, where the file system can.
+func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -135,6 +136,9 @@ func (s *shard) replace(diverged bool) error {
 	}
 	if err == nil && copied {
 		err = os.Rename(dir+copySuffix, dir)
+	}
+	if err == nil { // others may go, and the log be trimmed, because this one is there
+		err = copies.SyncFolder(filepath.Dir(dir))
 	}
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (m *Map) alias(ctx context.Context, name string) (*Alias, uint64, error) {
 	if !nameRule.MatchString(name) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoIndex, name)
 	}
-	e, err := m.kv.Get(ctx, aliasPrefix+name)
+	e, err := m.read(ctx, aliasPrefix+name)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, 0, fmt.Errorf("%w: %s", ErrNoIndex, name)
 	}

@@ -18,7 +18,9 @@ func carry(t *testing.T, x *topology.Index, steps []topology.Step) map[string]in
 		}
 		before := len(x.Nodes[s.Shard])
 		x.Join(s.Shard, s.To)
-		x.Replace(s.Shard, s.From, s.To)
+		if err := x.Replace(s.Shard, s.From, s.To); err != nil {
+			t.Error(err)
+		}
 		if len(x.Nodes[s.Shard]) != before {
 			t.Errorf("%v: shard %d is on %q", s, s.Shard, x.Nodes[s.Shard])
 		}

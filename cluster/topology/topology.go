@@ -159,14 +159,18 @@ func (x *Index) leave(shard int, node string) {
 }
 
 // Replace lets a node that is joining take part in searches of a shard, in the place of another one if from
-// is not empty.
-func (x *Index) Replace(shard int, from, to string) {
+// is not empty. The error says that it is not joining: somebody has called it off.
+func (x *Index) Replace(shard int, from, to string) error {
+	if !slices.Contains(x.Members(shard), to) {
+		return fmt.Errorf("topology: node %s is not joining shard %d of index %s: it was called off", to, shard, x.Name)
+	}
 	x.leave(shard, to)
 	nodes := slices.DeleteFunc(slices.Clone(x.Nodes[shard]), func(n string) bool { return n == from })
 	if !slices.Contains(nodes, to) {
 		nodes = append(nodes, to)
 	}
 	x.Nodes[shard] = nodes
+	return nil
 }
 
 // Remove removes a node from a shard.

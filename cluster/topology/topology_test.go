@@ -192,13 +192,18 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	for range 2 {
-		x.Replace(0, "a", "c")
+		if err := x.Replace(0, "a", "c"); err != nil {
+			t.Error(err)
+		}
 		if got := fmt.Sprint(x.Nodes, x.Joining, x.Check()); got != "[[b c] [b c]] [] <nil>" {
 			t.Error(got)
 		}
 	}
 	x.Join(1, "a")
 	x.Remove(1, "a")
+	if err := x.Replace(1, "b", "a"); err == nil || len(x.Nodes[1]) != 2 { // it was called off
+		t.Error(err, x.Nodes)
+	}
 	x.Remove(1, "b")
 	if got := fmt.Sprint(x.Nodes, x.Joining, x.Check()); got != "[[b c] [c]] [] <nil>" {
 		t.Error(got)
