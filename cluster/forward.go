@@ -139,7 +139,7 @@ func (f *forwarding) until(ctx context.Context, last uint64) error {
 			return err
 		}
 		r, err := oplog.Parse(e.Data)
-		if err != nil {
+		if err != nil && !e.Foreign() {
 			return fmt.Errorf("entry %d: %w", e.Sequence, err)
 		}
 		if r.Kind == oplog.Changes {

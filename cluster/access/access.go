@@ -17,6 +17,10 @@
 // into a log. So give these roles to programs that may see and change all documents. A reader can do
 // neither: it makes no consumer.
 //
+// NATS does not ask where an answer goes. Every role may request something, and so can let a server or a node send an
+// answer to a log, where replicas leave it out, or to the map, where it hides an entry until a person restores it.
+// A key of any role is therefore for programs of the cluster, not for the people who search: give them HTTP (package server).
+//
 // Servers know these permissions by package embedded, or by Config for servers that run elsewhere. In such, give
 // riffle an account of its own.
 package access

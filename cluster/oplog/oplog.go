@@ -90,6 +90,14 @@ type Entry struct {
 	Message
 }
 
+// Foreign reports whether an entry that Parse refuses is of no writer: it has no id, which a log asks of all that is
+// appended. Who may send a request to a server of NATS can let it send its answer anywhere, to a log, too (package access).
+// Readers of a log leave such an entry out.
+func (e *Entry) Foreign() bool { return e.ID == "" }
+
+// ErrForeign says that an entry is left out because it is Foreign.
+var ErrForeign = errors.New("the entry was not appended by a writer")
+
 // Bounds are what a log holds.
 type Bounds struct {
 	// Identity names this log. A log that was deleted and created again has another one.

@@ -41,7 +41,7 @@ func (r *Replica) compare(ctx context.Context, deep bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := oplog.Parse(e.Data); err != nil {
+	if _, err := oplog.Parse(e.Data); err != nil && !e.Foreign() {
 		return diverged("its entry %d is damaged: %v", e.Sequence, err)
 	}
 	if sum := oplog.Checksum(e.Data); sum != p.Checksum {

@@ -107,7 +107,7 @@ func (r *Replica) DigestOf(ctx context.Context, from Position, sequence uint64) 
 		if err != nil {
 			return Digest{}, err
 		}
-		if _, err := oplog.Parse(e.Data); err != nil {
+		if _, err := oplog.Parse(e.Data); err != nil && !e.Foreign() {
 			return Digest{}, fmt.Errorf("replica: entry %d: %w", e.Sequence, err)
 		}
 		if p = p.after(&e, p.Identity); p.Sequence == sequence {

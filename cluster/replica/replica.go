@@ -29,7 +29,7 @@
 //
 // Writers validate documents before they append them. If an index refuses a change nevertheless,
 // all replicas of the shard refuse the same one: a replica leaves it out, tells Options.Refused, and
-// goes on with the others of its message.
+// goes on with the others of its message. So it does with an entry that no writer has appended (oplog.Entry.Foreign).
 package replica
 
 import (

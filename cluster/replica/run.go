@@ -113,7 +113,13 @@ func (a *applier) apply(ctx context.Context, group []oplog.Entry) error {
 			return fmt.Errorf("replica: after entry %d comes %d", a.at.Sequence+uint64(i-begin), group[i].Sequence)
 		}
 		var err error
-		if records[i], err = oplog.Parse(group[i].Data); err != nil {
+		records[i], err = oplog.Parse(group[i].Data)
+		if err != nil && group[i].Foreign() {
+			a.refused(&group[i], fmt.Errorf("%w: %w", oplog.ErrForeign, err))
+			records[i] = oplog.Record{Kind: oplog.Barrier, Epoch: a.replica.options.Epoch} // which changes nothing
+			continue
+		}
+		if err != nil {
 			if errors.Is(err, oplog.ErrNewer) {
 				err = newer(&group[i], err)
 			} else {
