@@ -140,6 +140,21 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestPassages compares queries of gutenberg-dev over NATS, with pages to the end.
+func TestPassages(t *testing.T) {
+	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	c, err := s.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	scattertest.RunPassages(t, 400, 24, overNATS(c, remote.ServerOptions{}))
+}
+
 // termsOf returns an index without documents that finds the terms of queries.
 func termsOf(t *testing.T, of *riffle.Engine) func() riffle.Searcher {
 	t.Helper()

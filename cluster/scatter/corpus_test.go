@@ -1,16 +1,12 @@
 package scatter_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/scatter"
@@ -22,43 +18,13 @@ var passageSchema = &riffle.Schema{Fields: map[string]riffle.Field{
 	"text": {Type: riffle.FieldText}, "book": {Type: riffle.FieldKeyword}, "names": {Type: riffle.FieldKeyword}, "length": {Type: riffle.FieldNumber},
 }}
 
-// corpusLines calls visit for the first lines of a file of the corpora.
-func corpusLines(t *testing.T, file string, most int, visit func(line []byte)) {
-	t.Helper()
-	dir := os.Getenv("RIFFLE_CORPORA")
-	if dir == "" {
-		t.Skip("no corpora (set RIFFLE_CORPORA)")
-	}
-	f, err := os.Open(filepath.Join(dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	if strings.HasSuffix(file, ".zst") {
-		z, err := zstd.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		lines = bufio.NewScanner(z)
-	}
-	lines.Buffer(nil, 1<<20)
-	for n := 0; n < most && lines.Scan(); n++ {
-		visit(lines.Bytes())
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestPassages compares searches for queries of gutenberg-dev, with facets, of passages in four shards with
+// TestFacetsOfPassages compares searches for queries of gutenberg-dev, with facets, of passages in four shards with
 // those of one index that has the documents of shard 0 first, and then those of the next.
-func TestPassages(t *testing.T) {
+func TestFacetsOfPassages(t *testing.T) {
 	const shards = 4
 	var batches [shards]riffle.Batch
 	n := 0
-	corpusLines(t, "gutenberg-a.jsonl.zst", 2000, func(line []byte) {
+	scattertest.EachLine(t, "gutenberg-a.jsonl.zst", 2000, func(line []byte) {
 		var p struct{ ID, Title, Text string }
 		if err := json.Unmarshal(line, &p); err != nil {
 			t.Fatal(err)
@@ -98,7 +64,7 @@ func TestPassages(t *testing.T) {
 		"length": riffle.HistogramAggregation{Field: "length", Interval: 100}, "people": riffle.CardinalityAggregation{Field: "names"},
 	}
 	found, some := 0, 0
-	corpusLines(t, "queries/gutenberg-dev.tsv", 60, func(line []byte) {
+	scattertest.EachLine(t, "queries/gutenberg-dev.tsv", 60, func(line []byte) {
 		_, text, _ := strings.Cut(string(line), "\t")
 		some++
 		q := riffle.Match{Field: "text", Text: text, Mode: riffle.Mode(some % 3)}

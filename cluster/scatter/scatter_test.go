@@ -38,6 +38,12 @@ func open(t *testing.T, shards, documents int) *scatter.Index {
 
 func TestExact(t *testing.T) { scattertest.Run(t, 300, locals) }
 
+// TestPassages compares queries of gutenberg-dev, with pages to the end.
+func TestPassages(t *testing.T) { scattertest.RunPassages(t, 800, 48, locals) }
+
+// TestPatterns: patterns with more terms than an index admits.
+func TestPatterns(t *testing.T) { scattertest.RunPatterns(t, 60, locals) }
+
 func TestAggregationsExact(t *testing.T) { scattertest.RunAggregations(t, 60, locals) }
 
 func TestBadCursors(t *testing.T) {

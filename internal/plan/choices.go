@@ -180,6 +180,12 @@ func SumStatistics(known *Statistics, parts ...*Statistics) (sum *Statistics, ag
 		}
 		again = again || !c.Final
 	}
+	for key, c := range traits.Choices {
+		// The documents that have one of a pattern's terms are other ones with a limit.
+		if was := before.choice(key); c.Kind == choosePattern && len(c.Candidates) > c.Most && (was == nil || !was.Final) {
+			again = true
+		}
+	}
 	if !again {
 		for _, c := range traits.Choices {
 			c.Candidates, c.Chosen = c.chosen(sum.documents), true

@@ -3,8 +3,10 @@ package scattertest
 import (
 	"fmt"
 	"math/rand/v2"
+	"testing"
 
 	"github.com/riffle-search/riffle"
+	"github.com/riffle-search/riffle/cluster/scatter"
 )
 
 // leaf is a query without others in it, of the kinds that most documents have something for.
@@ -202,5 +204,41 @@ func without(rng *rand.Rand, leaf func(*rand.Rand) riffle.Query) riffle.Query {
 		default:
 			return q
 		}
+	}
+}
+
+// RunPatterns compares queries for patterns in indexes that admit few terms of one, with those of a Multi: the
+// terms of all shards count.
+func RunPatterns(t *testing.T, rounds int, make Make) {
+	rounds *= *more
+	rng := rand.New(rand.NewPCG(*seed, 17))
+	x, m := openWith(t, make, rng, 3, 60, &riffle.Options{Schema: Schema, MaxTerms: 4}, Document)
+	refused, incomplete := 0, 0
+	for n := range rounds {
+		w := word(rng)
+		q := pick[riffle.Query](rng, riffle.Prefix{Field: "body", Prefix: w[:1]}, riffle.Wildcard{Field: "body", Pattern: "*" + w[1:2] + "*"},
+			riffle.Regexp{Field: "body", Expr: "[a-" + w[:1] + "].*"}, riffle.TermRange{Field: "body", From: w, To: "zz"},
+			riffle.PhrasePrefix{Field: "body", Text: "ship " + w[:1]}, riffle.MatchBoolPrefix{Field: "body", Text: "whale " + w[:1]})
+		q = riffle.Bool{Should: []riffle.Query{q, riffle.Match{Field: "title", Text: text(rng, 2)}}}
+		o := riffle.SearchOptions{K: 20, ExactTotal: true, Partial: rng.IntN(2) == 0}
+		want, wantErr := m.Search(t.Context(), q, &o)
+		got, err := x.Search(t.Context(), q, &scatter.Options{SearchOptions: o})
+		if (err == nil) != (wantErr == nil) || err != nil && reason(err) != reason(wantErr) {
+			t.Fatalf("query %d: %v, the Multi says %v: %#v", n, err, wantErr, q)
+		}
+		if err != nil {
+			refused++
+			continue
+		}
+		Compare(t, fmt.Sprintf("query %d: %#v", n, q), got, want)
+		if got.Incomplete != want.Incomplete {
+			t.Errorf("query %d: incomplete: %v, the Multi says %v: %#v", n, got.Incomplete, want.Incomplete, q)
+		}
+		if got.Incomplete {
+			incomplete++
+		}
+	}
+	if refused == 0 || incomplete == 0 {
+		t.Errorf("%d queries refused, %d incomplete", refused, incomplete)
 	}
 }

@@ -94,10 +94,17 @@ func Open(t *testing.T, make Make, rng *rand.Rand, shards, documents int) (*scat
 // open is Open for documents of another schema.
 func open(t *testing.T, make Make, rng *rand.Rand, shards, documents int, schema *riffle.Schema, document func(*rand.Rand) map[string]any) (*scatter.Index, *riffle.Multi) {
 	t.Helper()
+	return openWith(t, make, rng, shards, documents, &riffle.Options{Schema: schema}, document)
+}
+
+// openWith is open for engines with some options.
+func openWith(t *testing.T, make Make, rng *rand.Rand, shards, documents int, o *riffle.Options, document func(*rand.Rand) map[string]any) (*scatter.Index, *riffle.Multi) {
+	t.Helper()
 	var members []riffle.Member
 	var engines []*riffle.Engine
+	o.Durability = riffle.SyncNone
 	for i := range shards {
-		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), &riffle.Options{Schema: schema, Durability: riffle.SyncNone})
+		e, err := riffle.Open(filepath.Join(t.TempDir(), "shard"), o)
 		if err != nil {
 			t.Fatal(err)
 		}
