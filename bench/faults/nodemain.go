@@ -106,6 +106,7 @@ func nodeMain(args []string) error {
 		case "status":
 			var all []replicaStatus
 			if n != nil {
+				all = []replicaStatus{} // it may have none
 				for _, s := range n.Status() {
 					all = append(all, statusOf(s))
 				}

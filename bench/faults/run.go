@@ -395,7 +395,7 @@ func (r *runner) watch(ctx context.Context, i int) {
 		}
 		asked := r.history.now()
 		all, err := m.status()
-		running := err == nil && len(all) > 0
+		running := err == nil && all != nil
 		for _, s := range all {
 			running = running && s.State == node.Running
 			if s.Refused > refused[s.Shard] {

@@ -248,11 +248,21 @@ type answered struct {
 	err   error
 }
 
-// Replicas that do not answer are asked again for a while: they may be opening.
+// Replicas that do not answer are asked again for a while: they may be opening. If one is silent, the
+// connection may be one to a server that is paused or cut off, and another server be found soon.
 const (
-	patience = time.Second
-	pause    = 20 * time.Millisecond
+	patience        = time.Second
+	silencePatience = 3 * time.Second
+	pause           = 20 * time.Millisecond
 )
+
+// waits is how long replicas are asked again after an error.
+func waits(err error) time.Duration {
+	if errors.Is(err, errGone) {
+		return silencePatience
+	}
+	return patience
+}
 
 // first asks replicas until one answers: those of nodes in the first round, if it is not nil, and then in an
 // order of its own.
@@ -262,7 +272,7 @@ func (s *Shard) first(ctx context.Context, r *request, nodes []*node) (*reply, *
 			nodes = s.order()
 		}
 		to, n, err := s.round(ctx, r, nodes)
-		if !errors.Is(err, ErrUnreachable) || time.Since(began) > patience {
+		if !errors.Is(err, ErrUnreachable) || time.Since(began) > waits(err) {
 			return to, n, err
 		}
 		select {
