@@ -68,8 +68,9 @@ type Options struct {
 	MapCopies int
 
 	// FollowEvery is how often the client looks where the replicas of its open indexes are, for which index an
-	// alias stands, and which schema is in force; 0 is a second. It should be the same for all clients: AlterSchema and Reindex wait
-	// twice as long for the others. A replica that moves answers for longer (node.Options.LeaveAfter).
+	// alias stands, and which schema is in force; 0 is a second. It should be the same for all clients:
+	// AlterSchema and Reindex wait twice as long for the others. A replica that moves answers for longer
+	// (node.Options.LeaveAfter).
 	FollowEvery time.Duration
 
 	// CopyTLS is the configuration with which Backup and Reindex fetch copies of replicas, and Restore serves
@@ -288,9 +289,10 @@ func (c *Client) answered(ctx context.Context, name string) error {
 
 const answerPause = 50 * time.Millisecond
 
-// Drop removes an index with all its documents, and the alias if name is one. The error matches topology.ErrNoIndex if there is none
-// of the name. If it fails midway, nobody sees the index any more; Drop again finishes it, and Create and Control do but for
-// the alias. Nodes that are away remove their replicas when they come back.
+// Drop removes an index with all its documents, and the alias if name is one. The error matches
+// topology.ErrNoIndex if there is none of the name. If it fails midway, nobody sees the index any more; Drop
+// again finishes it, and Create and Control do but for the alias. Nodes that are away remove their replicas
+// when they come back.
 func (c *Client) Drop(ctx context.Context, name string) error {
 	a, err := c.m.Alias(ctx, name)
 	if errors.Is(err, topology.ErrNoIndex) {

@@ -45,10 +45,12 @@ var ErrNotStored = errors.New("cluster: fields that are not stored would be lost
 //  3. The old logs are sealed: they refuse changes, of which the log can say that they never happen. The rest is appended.
 //  4. The alias is set. Writers, which wait since step 3, go on with the new index. The old one is dropped.
 //
-// So no change that was acknowledged is lost, and the changes of a document keep their order. A token of the old index
-// stands for the same changes in the new one. Logs of the new index that become full are trimmed meanwhile. If Reindex fails before step 3 the old index stays as it was; afterwards it is
-// read, and takes no changes, until Reindex is called again, which begins anew, or sets the alias if only that was left.
-// A document that the new schema refuses makes it fail. Of two calls at a time, the later one makes the other fail.
+// So no change that was acknowledged is lost, and the changes of a document keep their order. A token of the
+// old index stands for the same changes in the new one. Logs of the new index that become full are trimmed
+// meanwhile. If Reindex fails before step 3 the old index stays as it was; afterwards it is read, and takes no
+// changes, until Reindex is called again, which begins anew, or sets the alias if only that was left. A
+// document that the new schema refuses makes it fail. Of two calls at a time, the later one makes the other
+// fail.
 func (c *Client) Reindex(ctx context.Context, name string, o ReindexOptions) error {
 	old, err := c.find(ctx, name)
 	if err != nil {

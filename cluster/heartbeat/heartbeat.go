@@ -1,8 +1,9 @@
 // Package heartbeat is what the nodes of a cluster tell about themselves: which replicas they have, how
 // far these are, and how busy they are.
 //
-// A node publishes about once a second, on a subject of its own, and answers at once to whoever asks it. Both carry the same message, a Beat in JSON, with a version. A beat of many replicas goes in
-// parts of at most PartReplicas.
+// A node publishes about once a second, on a subject of its own, and answers at once to whoever asks it. Both
+// carry the same message, a Beat in JSON, with a version. A beat of many replicas goes in parts of at most
+// PartReplicas.
 //
 //	riffle-node.NODE.beat    what node NODE publishes
 //	riffle-node.NODE.ask     it answers with the same to the reply subject of a message
