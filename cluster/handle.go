@@ -12,6 +12,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/remote"
 	"github.com/riffle-search/riffle/cluster/scatter"
+	"github.com/riffle-search/riffle/cluster/writer"
 )
 
 // An Index is an index of the cluster, by its name or by an alias, which it follows: when the index is
@@ -44,17 +45,22 @@ func (ix *Index) Check(t Token) error { return ix.now.Load().Check(t) }
 func (ix *Index) read(ctx context.Context, read func(*generation) error) error {
 	g := ix.now.Load()
 	err := read(g)
-	if ctx.Err() != nil || !errors.Is(err, remote.ErrUnreachable) && !errors.Is(err, ErrToken) && !errors.Is(err, riffle.ErrClosed) {
+	if ctx.Err() != nil || !errors.Is(err, remote.ErrUnreachable) && !errors.Is(err, ErrToken) && !closed(err) {
 		return err
 	}
 	before := g.seen.Load()
 	if _, failed := ix.c.Index(ctx, ix.name); failed != nil {
 		return errors.Join(err, failed)
 	}
-	if again := ix.now.Load(); again != g || again.seen.Load().Changed(before) || errors.Is(err, riffle.ErrClosed) {
+	if again := ix.now.Load(); again != g || again.seen.Load().Changed(before) || closed(err) {
 		return read(again)
 	}
 	return err
+}
+
+// closed reports whether an error is of a generation, or of a replica, that is closed.
+func closed(err error) bool {
+	return errors.Is(err, riffle.ErrClosed) || errors.Is(err, writer.ErrClosed)
 }
 
 // Search ranks the documents that match a query.
@@ -75,10 +81,16 @@ func (ix *Index) Explain(ctx context.Context, q riffle.Query, id string, o *Sear
 	return x, err
 }
 
-// Get returns the stored fields of a document. The error matches riffle.ErrNotFound if there is none.
+// Get returns the stored fields of a document. The error matches riffle.ErrNotFound if there is none. While Reindex
+// switches to another index, a linearizable Get waits, and reads that one.
 func (ix *Index) Get(ctx context.Context, id string, o GetOptions) (fields map[string]any, err error) {
-	err = ix.read(ctx, func(g *generation) error { fields, err = g.Get(ctx, id, o); return err })
-	return fields, err
+	for {
+		var from *generation
+		err = ix.read(ctx, func(g *generation) error { from = g; fields, err = g.Get(ctx, id, o); return err })
+		if !errors.Is(err, oplog.ErrSealed) || ix.after(ctx, from) == nil {
+			return fields, err
+		}
+	}
 }
 
 // Fields returns figures of the fields that documents have, added up over all shards, by name. It asks one replica

@@ -154,8 +154,16 @@ func TestReindexInterrupted(t *testing.T) {
 		}
 		done <- written
 	}()
+	got := make(chan error)
+	go func() {
+		_, err := x.Get(deadline(t), "d3", cluster.GetOptions{Linearizable: true})
+		got <- err
+	}()
 	if err := w.client.Reindex(deadline(t), "books", cluster.ReindexOptions{Shards: 3, LogBytes: 64 << 20}); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("a linearizable get that waited: %v", err)
 	}
 	written := <-done
 	if written == nil || written.Err() != nil {
@@ -211,6 +219,34 @@ func seal(t *testing.T, w *world) {
 		if _, err := w.logOf(i).Append(deadline(t), "x", 0, oplog.Message{ID: "1", Data: []byte("x")}); !errors.Is(err, oplog.ErrSealed) {
 			t.Errorf("to a sealed log: %v", err)
 		}
+	}
+}
+
+// TestReindexTrim: a log is not trimmed while another index is made of it.
+func TestReindexTrim(t *testing.T) {
+	w := newWorld(t)
+	w.configure = func(o *node.Options) { o.Engine.Durability = riffle.SyncBatch }
+	w.start("a")
+	err := w.client.Create(deadline(t), cluster.IndexOptions{Name: "books", Shards: 1, Replicas: 1, Nodes: []string{"a"}, LogBytes: 1 << 20, Keep: topology.Keep{Messages: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := w.client.Index(t.Context(), "books")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(x, 0, 10)
+	w.equal(1)
+	err = w.client.Reindex(deadline(t), "books", cluster.ReindexOptions{Shards: 2, LogBytes: 1 << 20, Progress: func(s string) {
+		if !strings.Contains(s, "reading") {
+			return
+		}
+		if all, err := w.client.Trim(deadline(t), "books"); err != nil || all[0].First != 1 || !strings.Contains(all[0].Held, "books-2") {
+			t.Errorf("%+v: %v", all, err)
+		}
+	}})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/riffle-search/riffle/cluster/jetlog"
@@ -25,7 +26,7 @@ type Trimmed struct {
 // Trim removes entries from the logs of an index that all replicas have on disk, also those that are joining,
 // but for those that topology.Keep covers. A replica of which nothing is known holds all entries that it may
 // not have: when its node does not come back, drain the node before the log is full. So do replicas of which two
-// differ. The connection needs the permission to purge streams, which only those have that control the cluster.
+// differ, and an index that is made of this one, until the log is half full. The connection needs the permission to purge streams, which only those have that control the cluster.
 func (c *Client) Trim(ctx context.Context, index string) ([]Trimmed, error) {
 	x, err := c.find(ctx, index)
 	if err != nil {
@@ -70,6 +71,10 @@ func (c *Client) trim(ctx context.Context, v *look, x *topology.Index, shard int
 		case r.Durable < upTo:
 			t.Held, upTo = fmt.Sprintf("the replica on node %s is %s at entry %d", node, r.State, r.Durable), r.Durable
 		}
+	}
+	reads := func(o *topology.Index) bool { return o.Reindexes == x.Epoch && !o.Dropped }
+	if i := slices.IndexFunc(v.indexes, reads); i >= 0 && d.Bytes < d.MaxBytes/2 {
+		t.Held, upTo = fmt.Sprintf("%s is being made of it", v.indexes[i].Name), 0
 	}
 	if !d.Sure {
 		t.Held, upTo = "no quorum follows the leader of the log", 0
