@@ -28,6 +28,9 @@ type request struct {
 
 	Timeout time.Duration `json:"timeout,omitempty"` // until the caller gives up; 0 for no limit
 
+	// Call names the request; a ping names the one that it asks after.
+	Call string `json:"call,omitempty"`
+
 	Verb    verb            `json:"verb"`
 	Query   json.RawMessage `json:"query,omitempty"`
 	Options *options        `json:"options,omitempty"` // of a search, of an explanation and of statistics
@@ -152,6 +155,9 @@ type reply struct {
 	Revision string `json:"revision,omitempty"` // of the snapshot
 
 	Error *fault `json:"error,omitempty"`
+
+	// Working says whether the node has the request that a ping asks after; nil if it does not know.
+	Working *bool `json:"working,omitempty"`
 
 	Count       int                 `json:"count,omitempty"`
 	Explanation *riffle.Explanation `json:"explanation,omitempty"`

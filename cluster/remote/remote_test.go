@@ -278,6 +278,25 @@ func TestSlowGivesBack(t *testing.T) {
 	waitForLeases(t, n)
 }
 
+// TestSilence: a connection that carries nothing for a while, because its server is paused, fails no search, and the
+// search does not wait for what was lost meanwhile.
+func TestSilence(t *testing.T) {
+	n, _, x := two(t)
+	for _, lost := range []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond} {
+		n.set(func() { n.lose = func([]byte) bool { return true } })
+		time.AfterFunc(lost, func() { n.set(func() { n.lose = nil }) })
+		if r, err := x.Search(deadline(t), riffle.All{}, nil); err != nil || r.Total != 20 {
+			t.Errorf("after %v: %v", lost, err)
+		}
+	}
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // TestDownBetweenPhases: the replica of a session goes down after its first answer. The search begins
 // again with the other one.
 func TestDownBetweenPhases(t *testing.T) {

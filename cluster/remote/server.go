@@ -40,6 +40,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests int
+	calls    map[string]bool // names of requests under way
 	leases   map[string]*lease
 	sweep    *time.Timer // runs while there are leases
 	closed   bool
@@ -71,7 +72,7 @@ func NewServer(r Replica, o ServerOptions) *Server {
 	if o.AggregationBytes == 0 {
 		o.AggregationBytes = 64 << 20
 	}
-	return &Server{replica: r, o: o, instance: rand.Text(), leases: map[string]*lease{}}
+	return &Server{replica: r, o: o, instance: rand.Text(), calls: map[string]bool{}, leases: map[string]*lease{}}
 }
 
 // Close ends all leases. Later requests fail.
@@ -136,15 +137,19 @@ func (s *Server) handle(ctx context.Context, data []byte, to *reply) error {
 	}
 	switch r.Verb {
 	case verbPing:
+		if r.Call != "" {
+			working := s.working(r.Call)
+			to.Working = &working
+		}
 		return nil
 	case verbClose:
 		s.giveBack(r.Lease)
 		return nil
 	}
-	if err := s.admit(); err != nil {
+	if err := s.admit(r.Call); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.leave(r.Call)
 	if r.Lease == "" && r.AtLeast > 0 {
 		if err := s.replica.Wait(ctx, r.AtLeast); err != nil {
 			return err
@@ -254,7 +259,7 @@ func (s *Server) answer(ctx context.Context, l *lease, r *request, to *reply) er
 	return err
 }
 
-func (s *Server) admit() error {
+func (s *Server) admit(call string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -264,13 +269,24 @@ func (s *Server) admit() error {
 		return fmt.Errorf("%w: %d", ErrBusy, s.requests)
 	}
 	s.requests++
+	if call != "" {
+		s.calls[call] = true
+	}
 	return nil
 }
 
-func (s *Server) leave() {
+// working reports whether a request is under way.
+func (s *Server) working(call string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[call]
+}
+
+func (s *Server) leave(call string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests--
+	delete(s.calls, call)
 }
 
 // use returns a lease, new if id is empty. The caller calls used.

@@ -10,8 +10,8 @@
 // replica is gone, the error matches scatter.ErrGone, and the search begins again with another.
 //
 // While a request is under way, its node is asked twice a second whether it is there. If it does not
-// say so, or says that it has started again, the request has failed: whoever waits does not wait for
-// the deadline.
+// say so, says that it has started again, or says twice that it does not have the request, which was lost with a
+// connection, the request has failed: whoever waits does not wait for the deadline.
 //
 // # Requests and replies
 //
@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -147,7 +148,8 @@ func (s *Shard) call(ctx context.Context, n *node, r *request) (*reply, error) {
 	n.under++
 	instance := n.instance
 	s.mu.Unlock()
-	watch := time.AfterFunc(pingEvery, func() { s.watch(ctx, cancel, n, instance) })
+	r.Call = strconv.FormatUint(rand.Uint64(), 36)
+	watch := time.AfterFunc(pingEvery, func() { s.watch(ctx, cancel, n, instance, r.Call) })
 	defer watch.Stop()
 	began := time.Now()
 	to, err := s.exchange(ctx, n, r)
@@ -197,23 +199,27 @@ func (s *Shard) exchange(ctx context.Context, n *node, r *request) (*reply, erro
 const (
 	pingEvery   = 500 * time.Millisecond
 	pingTimeout = 400 * time.Millisecond
+	lostAfter   = 2 // pings that do not find the request
 )
 
 var errGone = errors.New("it does not answer any more")
 
-// watch asks a node whether it is there until ctx ends, and cancels when it is not, or when it is not
-// the instance that a request was sent to.
-func (s *Shard) watch(ctx context.Context, cancel context.CancelCauseFunc, n *node, instance string) {
+// watch asks a node whether it is there until ctx ends, and cancels when it is not, when it is not the instance that
+// a request was sent to, or when it does not have the request.
+func (s *Shard) watch(ctx context.Context, cancel context.CancelCauseFunc, n *node, instance, call string) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
-	for {
+	for idle := 0; ; {
 		short, done := context.WithTimeout(ctx, pingTimeout)
-		to, err := s.exchange(short, n, &request{Verb: verbPing})
+		to, err := s.exchange(short, n, &request{Verb: verbPing, Call: call})
 		done()
+		if err == nil && to.Working != nil && !*to.Working {
+			idle++ // the reply may be on its way
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil || instance != "" && to.Instance != instance:
+		case err != nil || instance != "" && to.Instance != instance || idle == lostAfter:
 			cancel(errGone)
 			return
 		}
