@@ -16,6 +16,9 @@ type Bounds struct {
 	Best   Best     // what its best postings reach; may be nil
 
 	onDemand *boundsOnDemand // nil when Block is complete
+	base     *Table          // under which Extent and Block were computed
+	slack    bool            // they are higher than that, see Under
+	reached  Best            // with slack: Best under base
 	refinement
 }
 
@@ -24,6 +27,7 @@ type Bounds struct {
 type boundsOnDemand struct {
 	list  *postings.List
 	table *Table
+	slack bool            // bounds get slack
 	ready []atomic.Uint32 // a bit for each extent whose blocks have bounds
 	left  atomic.Int32    // extents whose blocks have none
 	mu    sync.Mutex      // held while an extent gets its bounds
@@ -34,12 +38,11 @@ type boundsOnDemand struct {
 // read the payload. The result holds for every table with the same Key, so callers keep it with the
 // list. An error is the list's loader's, or matches corrupt.Err.
 func NewBounds(l *postings.List, t *Table) (*Bounds, error) {
-	b := &Bounds{List: t.Highest(l.ListImpacts), Extent: highestOfEach(&l.ExtImpacts, t)}
+	b := &Bounds{List: t.Highest(l.ListImpacts), Extent: highestOfEach(&l.ExtImpacts, t), base: t}
 	var tally Tally // best pairs are actual postings
 	if l.OnDemand() {
 		b.Block = make([]uint16, l.Blocks())
-		b.onDemand = &boundsOnDemand{list: l, table: t, ready: make([]atomic.Uint32, (len(b.Extent)+31)/32)}
-		b.onDemand.left.Store(int32(len(b.Extent)))
+		b.onDemand = newOnDemand(l, t, len(b.Extent))
 		return b, b.tallyExtents(&tally)
 	}
 	blocks, err := l.BlockImpacts()
@@ -103,6 +106,18 @@ func (b *Bounds) tallyExtents(tally *Tally) error {
 	return nil
 }
 
+func newOnDemand(l *postings.List, t *Table, extents int) *boundsOnDemand {
+	x := &boundsOnDemand{list: l, table: t, ready: make([]atomic.Uint32, (extents+31)/32)}
+	x.left.Store(int32(extents))
+	return x
+}
+
+// read notes that the blocks of an extent have bounds.
+func (x *boundsOnDemand) read(e int) {
+	x.ready[e/32].Or(1 << (e % 32))
+	x.left.Add(-1)
+}
+
 func (x *boundsOnDemand) has(e int) bool { return x.ready[e/32].Load()>>(e%32)&1 != 0 }
 
 // Need makes Block have the values of blocks [from, to), and the list have these blocks
@@ -134,10 +149,12 @@ func (b *Bounds) readExtent(e int) error {
 			b.Block[i] = b.Extent[e]
 		} else {
 			b.Block[i] = x.table.Highest(m.Of(i - from))
+			if x.slack {
+				b.Block[i] = above(b.Block[i])
+			}
 		}
 	}
-	x.ready[e/32].Or(1 << (e % 32))
-	x.left.Add(-1)
+	x.read(e)
 	return err
 }
 

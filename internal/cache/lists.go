@@ -86,6 +86,7 @@ type List struct {
 
 	fetchedPlaces int64                     // as fetched, of positions
 	before        atomic.Pointer[grownFrom] // of a list that has grown, until bounds are needed
+	making        sync.Mutex                // held while bounds are computed from the list
 
 	// Of a segment in memory, the list has the postings of documents [first, n) for any n from from
 	// to until.
@@ -552,8 +553,14 @@ func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, er
 	if t.Key().Weight > 0 {
 		slot = &e.weighted // queries of both kinds may alternate
 	}
-	if kb := slot.Load(); kb != nil && kb.key == t.Key() {
-		return kb.bounds, nil
+	if bounds := boundsIn(slot, e.Postings, t); bounds != nil {
+		return bounds, nil
+	}
+	// Hundreds of queries may want those of a common word at once.
+	e.making.Lock()
+	defer e.making.Unlock()
+	if bounds := boundsIn(slot, e.Postings, t); bounds != nil {
+		return bounds, nil
 	}
 	bounds, err := blockmax.NewBounds(e.Postings, t)
 	if err != nil {
@@ -567,4 +574,24 @@ func (e *List) BoundsFor(t *blockmax.Table, norms []uint8) (*blockmax.Bounds, er
 	}
 	slot.Store(kb)
 	return kb.bounds, nil
+}
+
+// boundsIn returns the bounds of a slot if they are under a table, or such that follow from them, which
+// then replace them. Otherwise it returns nil.
+func boundsIn(slot *atomic.Pointer[keyedBounds], l *postings.List, t *blockmax.Table) *blockmax.Bounds {
+	kb := slot.Load()
+	switch {
+	case kb == nil:
+		return nil
+	case kb.key == t.Key():
+		return kb.bounds
+	}
+	next := kb.bounds.Under(l, t)
+	if next == nil || slot.CompareAndSwap(kb, &keyedBounds{t.Key(), next}) {
+		return next
+	}
+	if kb = slot.Load(); kb.key == t.Key() { // all users share one
+		return kb.bounds
+	}
+	return next
 }

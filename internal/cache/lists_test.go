@@ -377,6 +377,16 @@ func TestListsShrink(t *testing.T) {
 	if want := segment.Bounds(fresh, table); !slices.Equal(bounds.Block, want.Block) {
 		t.Error("a shrunk list has other bounds")
 	}
+	longer := blockmax.NewTable(blockmax.DefaultBM25, 20.01)
+	read := all[0].Postings.Fetched()
+	if follows, err := all[0].BoundsFor(longer, nil); err != nil || all[0].Postings.Fetched() != read {
+		t.Errorf("bounds under a slightly longer average read the list: %v", err)
+	} else if again, _ := all[0].BoundsFor(longer, nil); again != follows {
+		t.Error("bounds under the same table are not kept")
+	} else if base, slack := follows.Base(); base != table || !slack {
+		t.Error("bounds under a slightly longer average are computed anew")
+	}
+	c.Settle(all[:1])
 	for i := range 200 {
 		use(lists + i)
 	}
