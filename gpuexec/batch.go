@@ -112,10 +112,12 @@ func (b *batch) begin() {
 func (b *batch) fill() bool {
 	b.placed.columns.begin()
 	b.flat.flats.begin(b.lists.known.cleared.Load())
+	b.renew()
 	b.chooseStrips()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.placed.table, b.placed.norms)
 	b.putFlats()
+	b.putRenewed()
 	b.tileBounds = bounds
 	b.tileRoom = 2*b.kMost + max(poolSlack, leastRoom)
 	b.poolRoom = b.poolRoomFor(b.kMost)
@@ -137,6 +139,7 @@ func (b *batch) fill() bool {
 	if s.full || b.roomFor(0) > s.free() || // lists are copied as far as they fit
 		b.results.bytes > b.resultRoom || uint64(b.work.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
 		b.placed.undo()
+		b.flat.drop()
 		return false
 	}
 	return true
@@ -145,7 +148,7 @@ func (b *batch) fill() bool {
 // roomFor is how many bytes place needs in addition to those of the pieces of lists.
 func (b *batch) roomFor(pieces int) int {
 	bytes, moves := b.lists.tablesRoom()
-	bytes += wholeRows(len(b.lists.entries) * int(unsafe.Sizeof(devFlattening{})))
+	bytes += wholeRows(len(b.lists.entries)*int(unsafe.Sizeof(devFlattening{}))) + rowBytes
 	return bytes + wholeRows((len(b.placed.moves)+moves+pieces)*int(unsafe.Sizeof(devMove{})))
 }
 
@@ -305,11 +308,14 @@ func (b *batch) place(cache *listcache.Cache, leave bool) (usable bool) {
 	if !usable {
 		b.flat.drop()
 	}
-	moves, flattenings := putAll(s, b.placed.moves), putAll(s, b.flat.structs)
+	moves, flattenings, renewed := putAll(s, b.placed.moves), putAll(s, b.flat.structs), putAll(s, b.flat.renewed)
 	for pass := range b.passes {
 		d := view[devBatch](s.host[b.passes[pass]-s.address:])
 		d.moves, d.moveCount = moves, uint32(len(b.placed.moves))
 		d.flattenings, d.flatteningCount = flattenings, uint32(len(b.flat.structs))
+		if pass == renewing {
+			d.flattenings, d.flatteningCount = renewed, uint32(len(b.flat.renewed))
+		}
 	}
 	b.common.moveCount = uint32(len(b.placed.moves))
 	return usable

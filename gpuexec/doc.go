@@ -144,6 +144,7 @@
 //	known.go          what is remembered of lists
 //	tables.go         resident tables of where the extents of lists are
 //	flats.go          resident lists as flat postings
+//	renew.go          the same, when the mean length has changed
 //	windows.go        batches that go by windows
 //	windowshare.go    how much memory they get
 //	steps.go          how many windows they take at a time

@@ -206,6 +206,7 @@ func (x *Executor) divide() (err error) {
 			s.batch.windowed.windows, s.batch.smallDocs = &x.windows, x.options.SmallDocs
 			s.batch.placed.columns, s.batch.flat.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
+			s.batch.lists.cache = x.cache
 			x.free <- s
 		}
 	})
@@ -417,12 +418,12 @@ func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer
 	b.begin()
 	x.known.mu.RLock()
 	b.lookup.find(&x.known, plans, taken, b.algorithm.prunes(), b.smallDocs)
+	x.known.mu.RUnlock()
 	for i := range b.lookup.plans {
 		if p := &b.lookup.plans[i]; !b.add(p) {
 			answers[p.answer] = refused(p.plan, errDamagedList)
 		}
 	}
-	x.known.mu.RUnlock()
 	if !b.byWindows {
 		b.findWanted()
 	}

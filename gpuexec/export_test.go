@@ -75,3 +75,14 @@ func (x *Executor) FlatBytes() int64 {
 	defer x.mu.Unlock()
 	return int64(x.flats.used) * rowBytes
 }
+
+// Renewed is how many lists the last batches have made flat before they were scored.
+func (x *Executor) Renewed() (n int) {
+	for range slots {
+		s := <-x.free
+		n += len(s.batch.flat.renewed)
+		s.batch.flat.renewed = s.batch.flat.renewed[:0]
+		x.free <- s
+	}
+	return n
+}

@@ -104,10 +104,13 @@ func (f *flats) drop(k *knownList) {
 type flattenings struct {
 	flats   *flats
 	structs []devFlattening
-	lists   []*knownList // of them
+	renewed []devFlattening // before it is scored (renew.go); the others are made for later batches
+	lists   []*knownList    // of both
 }
 
-func (f *flattenings) begin() { f.structs, f.lists = f.structs[:0], f.lists[:0] }
+func (f *flattenings) begin() {
+	f.structs, f.renewed, f.lists = f.structs[:0], f.renewed[:0], f.lists[:0]
+}
 
 // add schedules a fully resident list to be made flat, if it is not yet flat and is worth it.
 func (f *flattenings) add(e *listEntry, shape Shape) {
@@ -117,10 +120,14 @@ func (f *flattenings) add(e *listEntry, shape Shape) {
 	}
 	if l := shape.flatLayout(k.count, e.tiles); f.flats.take(k, l.rows) {
 		f.lists = append(f.lists, k)
-		f.structs = append(f.structs, devFlattening{
-			list: e.address, flat: k.flat, first: k.flat + l.first, bound: k.flat + l.bound, shift: l.shift, entries: l.entries,
-		})
+		f.structs = append(f.structs, l.flattening(e))
 	}
+}
+
+// flattening is the struct that makes a list flat at its place.
+func (l *flatLayout) flattening(e *listEntry) devFlattening {
+	at := e.known.flat
+	return devFlattening{list: e.address, flat: at, first: at + l.first, bound: at + l.bound, shift: l.shift, entries: l.entries}
 }
 
 // drop takes back the places of the lists to be made flat: no kernel of the batch runs.
@@ -128,7 +135,7 @@ func (f *flattenings) drop() {
 	for _, k := range f.lists {
 		f.flats.drop(k)
 	}
-	f.structs = f.structs[:0]
+	f.structs, f.renewed = f.structs[:0], f.renewed[:0]
 }
 
 // putFlats writes the addresses of flat postings into the structs of their lists.

@@ -13,8 +13,8 @@ import (
 // parts of the list must be copied. So a batch need not read the list, whose directory is in no
 // core's cache, nor keep it alive if it has a key.
 type knownList struct {
-	key     uint64 // blockmax.Term.Key; 0 for none
-	version uint64 // of its bounds
+	key     uint64  // blockmax.Term.Key; 0 for none
+	version version // 0 without a key
 
 	count, blockSize, blocks uint32   // of postings.List
 	highest                  uint32   // impact
@@ -52,7 +52,7 @@ type place struct {
 }
 
 // know reads what must be remembered of a list. heads has at least one element per extent.
-func (k *knownList) know(t *term, version uint64, heads, extents []uint32) {
+func (k *knownList) know(t *term, version version, heads, extents []uint32) {
 	l := t.List
 	k.key, k.version = t.Key, version
 	k.count, k.blockSize, k.blocks = uint32(l.Count), uint32(l.BlockSize), uint32(l.Blocks())
@@ -102,7 +102,7 @@ const keylessAge = 64
 // find returns what is known of the list of a term, or nil. The caller holds the mutex for reading.
 func (k *knownLists) find(t *term, v *versions, now uint64) *knownList {
 	if t.Key != 0 {
-		return k.byKey[knownKey{t.Key, v.of(t.Table)}]
+		return k.byKey[knownKey{t.Key, v.of(t).all}]
 	}
 	known := k.byList[listIdentity{t.List, t.Bounds}]
 	if known != nil && known.used.Load() != now {
@@ -137,7 +137,7 @@ func (k *knownLists) add(lists []*knownList, added []addedList) {
 }
 
 func (k *knownLists) addKeyed(of *knownList) *knownList {
-	key := knownKey{of.key, of.version}
+	key := knownKey{of.key, of.version.all}
 	if known := k.byKey[key]; known != nil {
 		return known
 	}
@@ -163,7 +163,7 @@ func (k *knownLists) follow(of, last *knownList) {
 	of.whole.Store(last.whole.Load())
 	of.before.Store(last)
 	if oldest := last.before.Swap(nil); oldest != nil {
-		delete(k.byKey, knownKey{oldest.key, oldest.version})
+		delete(k.byKey, knownKey{oldest.key, oldest.version.all})
 		k.extents -= len(oldest.extents)
 	}
 }
@@ -196,16 +196,30 @@ func (k *knownLists) forgetKeyless() {
 	clear(k.byList)
 }
 
-// newKnown reads what must be remembered of the list of a term.
-func newKnown(t *term, v *versions) *knownList {
+// newKnown reads what must be remembered of the list of a term. last is another version of the list, or
+// nil.
+func newKnown(t *term, v *versions, last *knownList) *knownList {
 	n := extents(t.List)
-	version := uint64(0)
-	if t.Key != 0 {
-		version = v.of(t.Table)
-	}
 	k := &knownList{checked: make([]uint64, (n+63)/64)}
-	k.know(t, version, headsOf(n), make([]uint32, n))
+	switch {
+	case t.Key == 0:
+		k.know(t, version{}, headsOf(n), make([]uint32, n))
+	case last != nil && last.count == uint32(t.List.Count) && last.blocks == uint32(t.List.Blocks()):
+		k.key, k.version, k.highest = t.Key, v.of(t), uint32(t.Bounds.List)
+		k.count, k.blockSize, k.blocks, k.last = last.count, last.blockSize, last.blocks, last.last
+		k.heads, k.extents = last.heads, last.extents
+	default:
+		k.know(t, v.of(t), headsOf(n), make([]uint32, n))
+	}
 	return k
+}
+
+// inherit takes over the table of the extents of the version before, which holds if bounds have stayed.
+// The caller holds Executor.mu.
+func (k *knownList) inherit() {
+	if last := k.before.Load(); k.serial == 0 && last != nil && last.version.bounds == k.version.bounds {
+		k.serial, k.table, k.generation = last.serial, last.table, last.generation
+	}
 }
 
 // headsOf returns the rows of n parts of heads. All lists share them.

@@ -81,7 +81,7 @@ func TestTwoVersions(t *testing.T) {
 	defer k.mu.RUnlock()
 	var versions []*knownList
 	for v := range uint64(4) {
-		of := &knownList{key: 7, version: v, extents: make([]uint32, 3), checked: make([]uint64, 1)}
+		of := &knownList{key: 7, version: version{all: v}, extents: make([]uint32, 3), checked: make([]uint64, 1)}
 		lists := []*knownList{of}
 		k.add(lists, []addedList{{at: 0}})
 		versions = append(versions, lists[0])

@@ -140,6 +140,9 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	q.Move(x.compute, s.part(span{b.results.states, b.states.bytes}), s.part(b.states))
 	q.Fill(x.compute, s.part(span{b.results.unresolvedCount, rowBytes}), 0)
 	q.Fill(x.compute, s.part(b.results.found.empty), 0)
+	if len(b.flat.renewed) > 0 {
+		x.flatten(q, s, renewing)
+	}
 	if b.common.listCount > 0 {
 		q.Fill(x.compute, s.part(b.tileBounds), 0)
 		x.launch(q, s, "index_lists", andSeeds, int(b.common.blockCount+7)/8)
@@ -154,9 +157,14 @@ func (x *Executor) computeAll(q *device.Queue, s *slot) {
 	}
 	x.launch(q, s, "top_k", orRest, len(b.queries))
 	if len(b.flat.structs) > 0 { // for the following batches
-		x.launch(q, s, "flatten", andSeeds, math.MaxInt)
-		x.launch(q, s, "bound_strips", andSeeds, math.MaxInt)
+		x.flatten(q, s, andSeeds)
 	}
+}
+
+// flatten makes the lists of a pass flat.
+func (x *Executor) flatten(q *device.Queue, s *slot, pass int) {
+	x.launch(q, s, "flatten", pass, math.MaxInt)
+	x.launch(q, s, "bound_strips", pass, math.MaxInt)
 }
 
 // byTiles launches AND, then OR.

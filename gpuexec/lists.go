@@ -19,6 +19,7 @@ type lists struct {
 	batch  uint64 // number of the batch
 	known  *knownLists
 	tables *tables
+	cache  *listcache.Cache
 
 	entries []listEntry
 	structs []devList // of entries, on their way to the device
@@ -33,19 +34,24 @@ type lists struct {
 	lose func(extent int) bool // for tests: extents to treat as missing
 }
 
+// A listEntry is a list of a batch.
 type listEntry struct {
 	known   *knownList
 	term    *term  // one that has it
 	address uint64 // of its devList
 	queries int
 	tiles   uint32
-	read    bool     // whether its blocks are read, which takes a directory of tiles
+	read    bool     // whether its blocks are read by queries, which takes a directory of tiles
+	renewed bool     // whether they are made flat before queries read these postings
 	docs    uint32   // of the segment
 	wanted  []uint64 // the extents that matter, unless all do
 	all     bool
 	spared  bool // not all extents are resident, since the others do not matter
 	kept    *keptList
 }
+
+// placed reports whether its blocks are on the device while the batch runs, as far as they matter.
+func (e *listEntry) placed() bool { return e.read || e.renewed }
 
 func (l *lists) begin() {
 	l.batch++
@@ -113,12 +119,12 @@ func (l *lists) ask(leave, rest bool) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		n := &l.needs[i]
-		if !e.read {
+		if !e.placed() {
 			*n = listcache.Need{}
 			continue
 		}
 		*n = listcache.Need{
-			Key: e.known.key, Version: e.known.version, Queries: e.queries, Leave: leave && e.known.key != 0, Rest: rest,
+			Key: e.known.key, Version: e.known.version.bounds, Queries: e.queries, Leave: leave && e.known.key != 0, Rest: rest,
 			Head: e.known.heads, Extents: e.known.extents,
 		}
 		if !e.all {
@@ -138,8 +144,9 @@ func (l *lists) place(s *staging, cache *listcache.Cache, room int, moves []devM
 	s.used += int(l.placed.Rows) * rowBytes
 	moves, usable = l.putTables(s, moves, settled)
 	for i := range l.entries {
-		if e := &l.entries[i]; e.read {
+		if e := &l.entries[i]; e.placed() {
 			e.known.whole.Store(l.placed.Lists[i].Serial != 0)
+			usable = usable && (!e.renewed || l.placed.Lists[i].Complete)
 		}
 	}
 	if len(l.placed.Copies) > 0 {

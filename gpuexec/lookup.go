@@ -66,7 +66,7 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 					l.lists[at] = nil
 					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil {
 						if l.lists[at] = known.find(term, &v, now); l.lists[at] == nil {
-							l.lists[at] = newKnown(term, &v)
+							l.lists[at] = newKnown(term, &v, known.latest[term.Key])
 							l.added[worker] = append(l.added[worker], addedList{at, listIdentity{term.List, term.Bounds}})
 						}
 					}
@@ -90,17 +90,46 @@ func (l *lookup) forget() {
 	clear(l.lists)
 }
 
-// versions number the similarities that bounds belong to. Most terms of a batch have the same.
+// versions number the similarities that lists and their bounds belong to. Most terms of a batch have
+// the same.
 type versions struct {
-	table *blockmax.Table // the last one
-	last  uint64          // its number
+	last similarity
+	now  version // of it
 }
+
+// A similarity is a list's table, and what its bounds of blocks and extents were computed from
+// (blockmax.Bounds.Under).
+type similarity struct {
+	table, base *blockmax.Table
+	slack       bool
+}
+
+// A version numbers a similarity, and that of bounds alone: when the mean length changes, they mostly
+// stay as they are.
+type version struct{ all, bounds uint64 }
 
 var versionSeed = maphash.MakeSeed()
 
-func (v *versions) of(t *blockmax.Table) uint64 {
-	if t != v.table {
-		v.table, v.last = t, maphash.Comparable(versionSeed, t.Key())
+func (v *versions) of(t *term) version {
+	s := similarity{table: t.Table, base: t.Table}
+	if base, slack := t.Bounds.Base(); base != nil {
+		s.base, s.slack = base, slack
 	}
-	return v.last
+	if s != v.last {
+		key, bounds := s.table.Key(), maphash.Comparable(versionSeed, baseKey{s.base.Key(), s.slack})
+		v.last, v.now = s, version{maphash.Comparable(versionSeed, allKey{key, bounds}), bounds}
+	}
+	return v.now
 }
+
+// What is hashed of a similarity.
+type (
+	baseKey struct {
+		base  blockmax.TableKey
+		slack bool
+	}
+	allKey struct {
+		table  blockmax.TableKey
+		bounds uint64
+	}
+)

@@ -71,13 +71,14 @@ func (l *lists) putTables(s *staging, moves []devMove, settled func(*listEntry))
 	usable = true
 	for i := range l.entries {
 		e, p := &l.entries[i], &l.placed.Lists[i]
-		if !e.read {
+		if !e.placed() {
 			continue
 		}
 		serial := p.Serial
 		if l.lose != nil {
 			serial = 0
 		}
+		e.known.inherit()
 		address, there := l.tables.find(e.known, serial)
 		if there {
 			settled(e)

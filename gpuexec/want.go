@@ -89,10 +89,12 @@ func (b *batch) resolve(f *finder, d doubt) {
 	clear(f.bits)
 }
 
-// haveAll reports whether every list is wanted whole or fully resident.
+// haveAll reports whether every list is wanted whole, fully resident, or small and travels with each
+// batch: to copy an extent takes less than to find out whether it matters.
 func (l *lists) haveAll(terms []partTerm) bool {
 	for _, t := range terms {
-		if e := &l.entries[t.entry]; !e.all && !e.known.whole.Load() {
+		e := &l.entries[t.entry]
+		if !e.all && !e.known.whole.Load() && (e.known.key != 0 || len(e.known.extents) > 1) {
 			return false
 		}
 	}
