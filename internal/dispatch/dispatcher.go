@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -214,6 +215,7 @@ func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
 	d.ratio.Store(math.Float64bits(mostRatio))
+	d.inbox.open(runtime.GOMAXPROCS(0))
 	always, more := o.atOnce(len(devices))
 	d.gate.open(always, more)
 	d.dues.start, d.queue.dues = d.start, &d.dues

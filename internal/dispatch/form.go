@@ -1,10 +1,8 @@
 package dispatch
 
 import (
-	"math"
 	"time"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -27,16 +25,18 @@ func (dev *deviceState) lead(n int, cost time.Duration) time.Duration {
 // never, while nothing waits. An idle device takes whatever waits. A busy one gets its next batch
 // shortly before it is done, since a query that arrives meanwhile would have to wait for one more
 // batch. It gets a full batch at once.
-func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, after time.Duration) {
+func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, wait time.Duration) {
 	first := d.queue.first(forDevices, forEither, forCPU, forLate)
 	if first == nil {
 		return false, -1
 	}
-	wait := time.Hour // a batch that ends makes its worker look again
+	wait = time.Hour // a batch that ends makes its worker look again
 	switch full := d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes; {
 	case full || len(dev.line.batches) == 0:
 		return true, 0
-	case len(dev.line.batches) == 1:
+	case len(dev.line.batches) < d.options.Depth:
+		// Where the host takes longer than the device, it works on one batch while the device computes another
+		// and a third waits.
 		next := d.model.BatchCost(&first.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
 		wait = dev.line.left(now) - dev.lead(min(d.queue.len(), d.options.MaxCount), next)
 	}
@@ -110,20 +110,15 @@ func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 // add adds a job, unless its lists bring too many bytes to the batch. Lists already in the batch,
 // and resident bytes, count nothing.
 func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
-	bytes := int64(0)
-	for s := range j.query.Plan.Segments {
-		for t := range j.query.Plan.Segments[s].Terms {
-			term := &j.query.Plan.Segments[s].Terms[t]
-			if term.Bounds == nil {
-				continue
-			}
-			if _, there := b.lists[term.List]; there {
-				continue
-			}
-			// Harmless if the job does not fit, since the batch is then full.
-			b.lists[term.List] = struct{}{}
-			bytes += missing(term, dev)
+	bytes := j.small
+	for i := range j.lacks {
+		l := &j.lacks[i]
+		if _, there := b.lists[l.list]; there {
+			continue
 		}
+		// Harmless if the job does not fit, since the batch is then full.
+		b.lists[l.list] = struct{}{}
+		bytes += l.missing(dev)
 	}
 	if b.bytes+bytes > maxBytes && len(b.jobs) > 0 {
 		return false
@@ -133,21 +128,4 @@ func (b *batch) add(j *job, dev *deviceState, maxBytes int64) bool {
 	b.jobs, b.plans = append(b.jobs, j), append(b.plans, j.query.Plan)
 	j.state = taken
 	return true
-}
-
-// missing is how many bytes of a list are not on a device.
-func missing(t *blockmax.Term, dev Device) int64 {
-	resident := int64(0)
-	if t.Key != 0 && dev != nil {
-		resident = dev.Resident(t.Key)
-	}
-	if resident == math.MaxInt64 {
-		return 0 // without a look at the list, whose directory is in no core's cache
-	}
-	return max(0, listBytes(t.List)-resident)
-}
-
-// listBytes is the size of a list's payload.
-func listBytes(l *postings.List) int64 {
-	return postings.RowBytes * int64(l.PayloadRows())
 }

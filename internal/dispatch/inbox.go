@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,28 +12,57 @@ import (
 // here and never waits for Dispatcher.mu: while a batch is formed, that would stop hundreds of
 // goroutines, and a mutex with so many waiters is handed from one to the next, each of which must
 // first get a core. Whoever holds Dispatcher.mu puts the queries into the queue.
+//
+// It has several parts with a mutex each: at a million queries a second all goroutines would wait for
+// one. A query goes into any of them.
 type inbox struct {
-	mu    sync.Mutex // held for moments
-	jobs  []*job
-	spare []*job // memory; Dispatcher.mu guards it
+	parts []inboxPart
+	jobs  []*job // what take returns; Dispatcher.mu guards it
 	some  atomic.Bool
 }
 
-func (in *inbox) put(j *job) {
-	in.mu.Lock()
-	in.jobs = append(in.jobs, j)
-	in.some.Store(true)
-	in.mu.Unlock()
+type inboxPart struct {
+	mu    sync.Mutex // held for moments
+	jobs  []*job
+	spare []*job   // memory; Dispatcher.mu guards it
+	_     [64]byte // the next part is on another cache line
 }
 
-// take empties the inbox. What it returns is valid until the next call.
+// An inbox has a part for each so many cores, but at most partsMost: take looks at all.
+const (
+	partCores = 4
+	partsMost = 16
+)
+
+func (in *inbox) open(cores int) {
+	in.parts = make([]inboxPart, max(1, min(partsMost, cores/partCores)))
+}
+
+func (in *inbox) put(j *job) {
+	p := &in.parts[rand.IntN(len(in.parts))]
+	p.mu.Lock()
+	p.jobs = append(p.jobs, j)
+	p.mu.Unlock()
+	if !in.some.Load() { // otherwise all cores would wait for its cache line
+		in.some.Store(true)
+	}
+}
+
+// take empties the inbox. It returns the queries by arrival, valid until the next call.
 func (in *inbox) take() []*job {
-	clear(in.spare)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.jobs, in.spare = in.spare[:0], in.jobs
-	in.some.Store(false)
-	return in.spare
+	clear(in.jobs)
+	in.jobs = in.jobs[:0]
+	in.some.Store(false) // before the first part: who comes later sets it again
+	for i := range in.parts {
+		p := &in.parts[i]
+		clear(p.spare)
+		p.mu.Lock()
+		p.jobs, p.spare = p.spare[:0], p.jobs
+		p.mu.Unlock()
+		in.jobs = append(in.jobs, p.spare...)
+	}
+	slices.SortStableFunc(in.jobs, func(a, b *job) int { return a.arrived.Compare(b.arrived) })
+	return in.jobs
 }
 
 // lock locks mu. The queue then has all queries that were submitted before.
@@ -113,6 +144,7 @@ func (d *Dispatcher) admit(j *job) {
 
 // submit puts a query into the inbox.
 func (d *Dispatcher) submit(j *job) {
+	d.findLacks(j)
 	d.queued.Add(1) // until the next gauge
 	d.gpu.Add(int64(j.gpu))
 	d.inbox.put(j)

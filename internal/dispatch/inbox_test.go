@@ -155,3 +155,74 @@ func TestLead(t *testing.T) {
 		jobs = outside
 	}
 }
+
+// TestThirdBatch: where the host takes longer for a batch than the device, a third one is formed while
+// the device computes the first.
+func TestThirdBatch(t *testing.T) {
+	const ms = time.Millisecond
+	outside := jobs
+	jobs = newJobs()
+	defer func() { jobs = outside }()
+	synctest.Test(t, func(t *testing.T) {
+		dev := &leadingDevice{slowDevice{took: 3 * ms}, 20 * ms}
+		d := New([]Device{dev}, Options{Policy: Devices, Depth: 3})
+		synctest.Wait()
+		var group sync.WaitGroup
+		for _, at := range []time.Duration{0, ms / 2, ms, 2 * ms} {
+			group.Go(func() {
+				time.Sleep(at)
+				if _, err := d.TopK(t.Context(), Query{Plan: new(Plan)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		d.Close()
+		if want := []int{1, 1, 1, 1}; !slices.Equal(dev.batches, want) {
+			t.Errorf("batches of %v, want %v", dev.batches, want)
+		}
+	})
+}
+
+// TestInboxParts: what several goroutines put into the parts comes out by arrival, each query once.
+func TestInboxParts(t *testing.T) {
+	var in inbox
+	in.open(partCores * 4)
+	if len(in.parts) != 4 {
+		t.Fatalf("%d parts for 16 cores", len(in.parts))
+	}
+	const each, goroutines = 500, 4
+	seen := map[*job]bool{}
+	take := func() {
+		last := time.Time{}
+		for _, j := range in.take() {
+			if j.arrived.Before(last) || seen[j] {
+				t.Fatal("a query comes out twice, or before one that arrived earlier")
+			}
+			seen[j], last = true, j.arrived
+		}
+	}
+	var group sync.WaitGroup
+	for range goroutines {
+		group.Go(func() {
+			for range each {
+				in.put(&job{arrived: time.Now()})
+			}
+		})
+	}
+	for len(seen) < each*goroutines/2 {
+		if in.some.Load() {
+			take()
+		}
+	}
+	group.Wait()
+	if len(seen) < each*goroutines {
+		if !in.some.Load() {
+			t.Fatal("the inbox seems empty, and is not")
+		}
+		take()
+	}
+	if len(seen) != each*goroutines {
+		t.Errorf("%d queries came out, %d went in", len(seen), each*goroutines)
+	}
+}

@@ -25,6 +25,8 @@ type job struct {
 	due      time.Time // Query.Due, or Options.Deadline after arrival
 	slot     int64     // of dues, if counted
 	counted  bool
+	lacks    []lackedList // that a device may lack
+	small    int64        // bytes of lists of one block, which come with every batch
 	group    group
 	state    state // read by the waiter alone, after ready: see tell
 
@@ -61,7 +63,7 @@ func newJobs() *sync.Pool {
 
 func newJob(d *Dispatcher, q Query) *job {
 	j := jobs.Get().(*job)
-	*j = job{d: d, query: q, ready: j.ready, arrived: time.Now(), features: FeaturesOf(q.Plan), due: q.Due}
+	*j = job{d: d, query: q, ready: j.ready, lacks: j.lacks, arrived: time.Now(), features: FeaturesOf(q.Plan), due: q.Due}
 	j.features.Count = q.Count
 	if j.due.IsZero() {
 		j.due = j.arrived.Add(d.options.Deadline)
@@ -129,7 +131,8 @@ func (j *job) await(ctx context.Context) (err error) {
 }
 
 func (j *job) release() {
-	*j = job{ready: j.ready}
+	clear(j.lacks)
+	*j = job{ready: j.ready, lacks: j.lacks[:0]}
 	jobs.Put(j)
 }
 
