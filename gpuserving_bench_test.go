@@ -182,7 +182,7 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 // whose mean length differs from that of the whole, so that the rounded average changes now and then,
 // and all bounds and flat lists with it; with RIFFLE_SERVING_EVEN passages from all over the corpus
 // are added, and it hardly does. RIFFLE_SERVING_TRACE is a folder for where
-// the time goes (servingTrace).
+// the time goes (servingTrace), RIFFLE_SERVING_SLOW how long a search takes that leaves a trace.
 func BenchmarkGPUServing(b *testing.B) {
 	s := newServingCorpus(b)
 	seconds, _ := strconv.Atoi(os.Getenv("RIFFLE_SERVING_SECONDS"))
@@ -201,11 +201,12 @@ func BenchmarkGPUServing(b *testing.B) {
 		if fixed, err := strconv.ParseFloat(os.Getenv("RIFFLE_SERVING_RATE"), 64); err == nil {
 			rate = fixed
 		}
-		s.trace.phase(b, e, "quiet-random", func() { quietTimes = atRandom(b, e, queries, rate, phase) })
+		s.trace.phase(b, e, "quiet-random", func() { quietTimes = s.atRandom(b, e, queries, rate, phase) })
 		before := s.merges.Load()
 		stop := s.addDocuments(b, e)
 		s.trace.phase(b, e, "changing-saturated", func() { changing = saturate(b, e, queries, phase) })
-		s.trace.phase(b, e, "changing-random", func() { changingTimes = atRandom(b, e, queries, rate, phase) })
+		s.trace.record(b)
+		s.trace.phase(b, e, "changing-random", func() { changingTimes = s.atRandom(b, e, queries, rate, phase) })
 		s.trace.times(b, "changing-random", changingTimes)
 		added, merges := stop(), s.merges.Load()-before
 		b.ReportMetric(quiet, "quiet-q/s")
@@ -252,7 +253,7 @@ type searchTime struct {
 }
 
 // atRandom sends single searches at random times for a while, and returns what they took, sorted.
-func atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Duration) (times []searchTime) {
+func (s *servingCorpus) atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Duration) (times []searchTime) {
 	const senders = 4
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -267,6 +268,7 @@ func atRandom(b *testing.B, e *Engine, queries []Query, rate float64, d time.Dur
 					sent := time.Now()
 					_, err := e.Search(context.Background(), q, &SearchOptions{K: 10, Processor: ProcessorGPU})
 					took := time.Since(sent)
+					s.trace.searched(b, took)
 					if err != nil {
 						b.Error(err)
 					}

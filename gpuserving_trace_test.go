@@ -11,6 +11,7 @@ import (
 	"runtime/trace"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +26,49 @@ import (
 //	PHASE.mutex   a profile of waits for locks
 //	PHASE.trace   of a tenth of a second: what each goroutine does (go tool trace)
 //	PHASE.txt     the times of searches sent at random, by tenths of a second
+//	slow.trace    what each goroutine did before the end of the first search that took as long as
+//	              RIFFLE_SERVING_SLOW says (25ms), while documents were added; none without it
 //
 // Without a folder it does nothing.
 type servingTrace struct {
-	dir string
-	mu  sync.Mutex
+	dir    string
+	mu     sync.Mutex
+	slow   atomic.Int64          // how long a search must take, in ns; 0 once one has
+	from   time.Time             // earlier ones do not count: the phase begins with full caches of another
+	flight *trace.FlightRecorder // until then
+}
+
+// record has the next slow search leave a trace.
+func (s *servingTrace) record(b *testing.B) {
+	b.Helper()
+	slow := os.Getenv("RIFFLE_SERVING_SLOW")
+	if s.dir == "" || slow == "" {
+		return
+	}
+	took, err := time.ParseDuration(slow)
+	s.flight = trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 2 * tick, MaxBytes: 16 << 20})
+	if err = errors.Join(err, s.flight.Start()); err != nil {
+		b.Fatal(err)
+	}
+	s.from = time.Now().Add(2 * time.Second)
+	s.slow.Store(int64(took))
+}
+
+// searched is called after each search.
+func (s *servingTrace) searched(b *testing.B, took time.Duration) {
+	slow := s.slow.Load()
+	if slow == 0 || int64(took) < slow || time.Now().Before(s.from) || !s.slow.CompareAndSwap(slow, 0) {
+		return
+	}
+	f, err := os.Create(filepath.Join(s.dir, "slow.trace"))
+	if err == nil {
+		_, err = s.flight.WriteTo(f)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		b.Error(err)
+	}
+	s.flight.Stop()
 }
 
 // tick is the time that a line of PHASE.txt stands for.
