@@ -13,12 +13,18 @@ const hostShare = 0.3
 // lead is how long the host takes for a batch of n queries before the device computes, which takes
 // cost.
 func (dev *deviceState) lead(n int, cost time.Duration) time.Duration {
-	if l, ok := dev.Device.(Leader); ok {
-		if lead := l.Lead(n); lead > 0 {
-			return lead
-		}
+	if lead := dev.said(n); lead > 0 {
+		return lead
 	}
 	return time.Duration(hostShare * float64(cost))
+}
+
+// said is what the device says about that, or 0.
+func (dev *deviceState) said(n int) time.Duration {
+	if l, ok := dev.Device.(Leader); ok {
+		return l.Lead(n)
+	}
+	return 0
 }
 
 // ready reports whether a batch should start now on a device, and if not, when to look again:
@@ -35,10 +41,14 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, wait ti
 	case full || len(dev.line.batches) == 0:
 		return true, 0
 	case len(dev.line.batches) < d.options.Depth:
-		// Where the host takes longer than the device, it works on one batch while the device computes another
-		// and a third waits.
 		next := d.model.BatchCost(&first.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
 		wait = dev.line.left(now) - dev.lead(min(d.queue.len(), d.options.MaxCount), next)
+		// Where the host takes longer than the device, it works on one batch while the device computes another,
+		// and when it is done, on a third.
+		if n := len(dev.line.batches); n > 1 {
+			last := dev.line.batches[n-1]
+			wait = max(wait, last.began.Add(dev.said(len(last.jobs))).Sub(now))
+		}
 	}
 	if d.options.Delay > 0 {
 		wait = min(wait, first.arrived.Add(d.options.Delay).Sub(now))

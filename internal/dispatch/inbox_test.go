@@ -156,32 +156,33 @@ func TestLead(t *testing.T) {
 	}
 }
 
-// TestThirdBatch: where the host takes longer for a batch than the device, a third one is formed while
-// the device computes the first.
+// TestThirdBatch: where the host takes longer for a batch than the device, a third one is formed when
+// the host is done with the second, though the device still computes the first.
 func TestThirdBatch(t *testing.T) {
 	const ms = time.Millisecond
-	outside := jobs
-	jobs = newJobs()
-	defer func() { jobs = outside }()
-	synctest.Test(t, func(t *testing.T) {
-		dev := &leadingDevice{slowDevice{took: 3 * ms}, 20 * ms}
-		d := New([]Device{dev}, Options{Policy: Devices, Depth: 3})
-		synctest.Wait()
-		var group sync.WaitGroup
-		for _, at := range []time.Duration{0, ms / 2, ms, 2 * ms} {
-			group.Go(func() {
-				time.Sleep(at)
-				if _, err := d.TopK(t.Context(), Query{Plan: new(Plan)}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		group.Wait()
-		d.Close()
-		if want := []int{1, 1, 1, 1}; !slices.Equal(dev.batches, want) {
-			t.Errorf("batches of %v, want %v", dev.batches, want)
-		}
-	})
+	dev := &leadingDevice{lead: 5 * ms}
+	d := New([]Device{dev}, Options{Policy: Devices, Depth: 3})
+	defer d.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	s := &deviceState{Device: dev}
+	s.line.begin(&batch{cost: 2 * ms}, now.Add(-8*ms))
+	second := &batch{cost: 2 * ms}
+	s.line.begin(second, now.Add(-3*ms))
+	j := &job{query: Query{Plan: new(Plan)}, arrived: now, due: now}
+	d.queue.put(j, forDevices)
+	defer d.queue.remove(j)
+	if start, wait := d.ready(s, now); start || wait != 2*ms {
+		t.Errorf("while the host works on the second batch: %v, look again after %v", start, wait)
+	}
+	if start, _ := d.ready(s, now.Add(2*ms)); !start {
+		t.Error("the host is done with the second batch, and the third is not formed")
+	}
+	s.line.begin(&batch{cost: 2 * ms}, now)
+	if start, _ := d.ready(s, now.Add(20*ms)); start {
+		t.Error("a fourth batch is formed")
+	}
 }
 
 // TestInboxParts: what several goroutines put into the parts comes out by arrival, each query once.
