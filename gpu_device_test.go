@@ -37,7 +37,7 @@ func testOnGPU(t *testing.T, layout GPULayout, devices []int) {
 		},
 		Merge: MergeOptions{Disabled: true},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
-			o.Prune, o.LeaveSmall = true, true
+			o.Prune = true
 			return link.Open(o)
 		}},
 	})

@@ -177,12 +177,12 @@ func kindRate(b *testing.B, e *Engine, name string, queries []Query, o *SearchOp
 //
 //	go test -tags cuda -run xxx -bench GPUServing -benchtime 1x .
 //
-// RIFFLE_SERVING_SECONDS (5) is how long each of the four phases lasts. With RIFFLE_SERVING_LEAVE the
-// CPU answers for small segments, instead of the GPU. The first passages of the corpus are added,
+// RIFFLE_SERVING_SECONDS (5) is how long each of the four phases lasts. With RIFFLE_SERVING_KEEP the
+// GPU answers for small segments, instead of the CPU. The first passages of the corpus are added,
 // whose mean length differs from that of the whole, so that the rounded average changes now and then,
 // and all bounds and flat lists with it; with RIFFLE_SERVING_EVEN passages from all over the corpus
-// are added, and it hardly does. RIFFLE_SERVING_TRACE is a folder for where
-// the time goes (servingTrace), RIFFLE_SERVING_SLOW how long a search takes that leaves a trace.
+// are added, and it hardly does. RIFFLE_SERVING_TRACE is a folder for where the time goes
+// (servingTrace), RIFFLE_SERVING_SLOW how long a search takes that leaves a trace of its own.
 func BenchmarkGPUServing(b *testing.B) {
 	s := newServingCorpus(b)
 	seconds, _ := strconv.Atoi(os.Getenv("RIFFLE_SERVING_SECONDS"))
@@ -355,7 +355,7 @@ func (s *servingCorpus) build(b *testing.B, oneSegment bool) *Engine {
 			Sealed: func(e SealEvent) { s.trace.event("sealed", e.Duration) },
 		},
 		private: privateOptions{accelerator: func(o accelerator.Options) (accelerator.Accelerator, error) {
-			o.LeaveSmall = os.Getenv("RIFFLE_SERVING_LEAVE") != ""
+			o.KeepSmall = os.Getenv("RIFFLE_SERVING_KEEP") != ""
 			o.Timed = s.trace.dir != ""
 			return link.Open(o)
 		}},

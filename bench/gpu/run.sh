@@ -27,7 +27,7 @@
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
 #   index      2 min  building an index with positions, CPU and CPU+GPU (Wei 2011); with its tests. Wants TEXT
 #   serving    6 min  what searches cost that ask for more than flat queries (not if KINDS is none), and while documents are added: with small
-#                     segments on the GPU (kept), left to the CPU, and with documents that leave the mean length as it is (even); and
+#                     segments left to the CPU (left), on the GPU (kept), and with documents that leave the mean length as it is (even); and
 #                     where the time goes; RIFFLE_SERVING_SECONDS (5) for a phase, RIFFLE_SERVING_RATE for random
 #                     searches a second, WAYS for some of the three. Wants TEXT
 #   sanitizer  5 min  compute-sanitizer over the conformance test: memcheck (45 s), racecheck (long), synccheck, initcheck
@@ -196,12 +196,12 @@ part_serving() {
   export RIFFLE_BUILD_CORPUS=${CORPUS:-$work/text.jsonl} RIFFLE_BUILD_REPEAT=${REPEAT:-8} RIFFLE_CORPORA=$work
   [ "${KINDS:-}" = none ] || (cd "$root" && limited "$budget" $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUKinds -test.benchtime "${TIME:-1s}") 2>&1 |
     tee "$work/out/serving.txt"
-  local way leave even
-  for way in ${WAYS:-kept left even}; do
-    leave= even=
-    case $way in left) leave=1 ;; even) even=1 ;; esac
+  local way keep even
+  for way in ${WAYS:-left kept even}; do
+    keep= even=
+    case $way in kept) keep=1 ;; even) keep=1 even=1 ;; esac
     echo "serving: $way" | tee -a "$work/out/serving.txt"
-    (cd "$root" && RIFFLE_SERVING_LEAVE=$leave RIFFLE_SERVING_EVEN=$even RIFFLE_SERVING_TRACE=$out/serving-$way limited "$budget" \
+    (cd "$root" && RIFFLE_SERVING_KEEP=$keep RIFFLE_SERVING_EVEN=$even RIFFLE_SERVING_TRACE=$out/serving-$way limited "$budget" \
       $run "$work/bin/riffle.test" -test.run XXX -test.bench GPUServing -test.benchtime "${ROUNDS:-1}x") 2>&1 | tee -a "$work/out/serving.txt"
   done
 }

@@ -52,7 +52,7 @@ var layoutNames = [...]string{"auto", "copies", "ranges"}
 func (l Layout) String() string { return layoutNames[l] }
 
 // Options are those of riffle.GPUOptions, those that an Engine adds, and those that only tests set:
-// Prune, LeaveSmall, Timed, and other policies.
+// Prune, KeepSmall, Timed, and other policies.
 type Options struct {
 	Devices      []int // nil for all
 	MemoryBytes  int64
@@ -60,7 +60,7 @@ type Options struct {
 	Layout       Layout
 	StaticCache  bool
 	Prune        bool // the CPU completes what a list lacks on a device; no copies for a batch
-	LeaveSmall   bool // devices leave segments of few documents to the CPU, which has not paid yet (bench/results/2026-11-25-gpu.md)
+	KeepSmall    bool // devices answer for segments of few documents, too, which takes longer (bench/results/2026-11-26-gpu-3.md)
 	FlatBytes    int64
 	NoFlat       bool
 	Stream       bool

@@ -131,15 +131,15 @@ func (a *Accelerator) open(number int, o *accelerator.Options) error {
 	return nil
 }
 
-// smallDocs: with LeaveSmall, segments of at most so many documents are left to the CPU if they are
-// small beside the others. So many come of some merges of what was added in seconds.
+// smallDocs: segments of at most so many documents are left to the CPU if they are small beside the
+// others, but not with Stream. So many come of some merges of what was added in seconds.
 const smallDocs = 1 << 15
 
 // executorOptions are the options of an executor on a GPU.
 func executorOptions(o *accelerator.Options) gpuexec.Options {
-	small := uint32(0)
-	if o.LeaveSmall {
-		small = smallDocs
+	small := uint32(smallDocs)
+	if o.KeepSmall || o.Stream {
+		small = 0
 	}
 	return gpuexec.Options{
 		BatchBytes: o.BatchBytes, FlatBytes: o.FlatBytes, SmallDocs: small, NoFlat: o.NoFlat, Leave: o.Prune, Timed: o.Timed,

@@ -17,11 +17,15 @@ func TestOptionsArrive(t *testing.T) {
 	}{
 		{
 			accelerator.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Prune: true, StaticCache: true},
-			gpuexec.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true, Cache: listcache.Config{Static: true}},
+			gpuexec.Options{BatchBytes: 1, FlatBytes: 2, NoFlat: true, Leave: true, SmallDocs: 1 << 15, Cache: listcache.Config{Static: true}},
 		},
 		{
-			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true, LeaveSmall: true},
-			gpuexec.Options{Stream: true, HostBytes: 3, SmallDocs: 1 << 15, StaticLists: true, Cache: listcache.Config{Static: true}},
+			accelerator.Options{KeepSmall: true},
+			gpuexec.Options{},
+		},
+		{
+			accelerator.Options{Stream: true, HostBytes: 3, StaticCache: true},
+			gpuexec.Options{Stream: true, HostBytes: 3, StaticLists: true, Cache: listcache.Config{Static: true}},
 		},
 	} {
 		if got := executorOptions(&test.given); !reflect.DeepEqual(got, test.want) {
