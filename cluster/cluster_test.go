@@ -363,4 +363,14 @@ func TestFields(t *testing.T) {
 	if _, err := x.Write(deadline(t), &conditional); !errors.Is(err, cluster.ErrCondition) {
 		t.Errorf("a change with a condition: %v", err)
 	}
+	// Two of three nodes have all replicas of some shard: the text is read without it, and the search says so.
+	w.stop("a")
+	w.stop("b")
+	if q, err = x.ParseQuery(deadline(t), "rare", nil, cluster.Token{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.Search(deadline(t), q, &cluster.SearchOptions{Options: scatter.Options{AllowMissing: true}})
+	if err != nil || len(r.Missing) == 0 || r.Total == 0 {
+		t.Errorf("without two nodes: %+v, %v", r, err)
+	}
 }

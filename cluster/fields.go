@@ -3,12 +3,14 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/analysis"
+	"github.com/riffle-search/riffle/cluster/remote"
 )
 
 // Schema returns the schema of the index.
@@ -20,7 +22,8 @@ func (ix *generation) Analyzer(name string) (analysis.Analyzer, error) {
 }
 
 // Fields returns figures of the fields that documents have, added up over all shards, by name. It asks one replica
-// of each shard, which has what the token stands for.
+// of each shard, which has what the token stands for. With an error that matches remote.ErrUnreachable come the fields
+// of the shards that answer.
 func (ix *generation) Fields(ctx context.Context, t Token) ([]riffle.FieldStats, error) {
 	t, err := ix.token(t)
 	if err != nil {
@@ -39,9 +42,10 @@ func (ix *generation) Fields(ctx context.Context, t Token) ([]riffle.FieldStats,
 	}
 	wg.Wait()
 	sums := map[string]*riffle.FieldStats{}
+	var missing error
 	for i, list := range of {
 		if errs[i] != nil {
-			return nil, fmt.Errorf("cluster: shard %d: %w", i, errs[i])
+			missing = cmp.Or(missing, fmt.Errorf("cluster: shard %d: %w", i, errs[i]))
 		}
 		for _, f := range list {
 			sum := sums[f.Name]
@@ -58,7 +62,7 @@ func (ix *generation) Fields(ctx context.Context, t Token) ([]riffle.FieldStats,
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(a, b riffle.FieldStats) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
+	return all, missing
 }
 
 // ParseQuery reads a text of the query language; see riffle.ParseQuery. Without ParseOptions.Fields it searches
@@ -71,6 +75,9 @@ func (ix *generation) ParseQuery(ctx context.Context, text string, o *riffle.Par
 	options.Engine = ix.checker.current()
 	if len(options.Fields) == 0 {
 		fields, err := ix.Fields(ctx, t)
+		if len(fields) > 0 && errors.Is(err, remote.ErrUnreachable) {
+			err = nil // the search decides what to do without a shard
+		}
 		if err != nil {
 			return nil, err
 		}

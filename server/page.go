@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -44,12 +45,21 @@ type frame struct {
 	Data    any
 }
 
+// namesWait is how long a page waits for the names of all indexes.
+const namesWait = 2 * time.Second
+
 // frameOf returns the frame of a request and the index that it names by the parameter index, or the first one.
 func (s *Server) frameOf(view string, r *http.Request) (*frame, *index, error) {
 	f := &frame{View: view, Index: r.FormValue("index"), Cluster: s.opts.Cluster != nil}
 	var err error
-	if f.Indexes, err = s.names(r.Context()); err != nil {
-		return nil, nil, err
+	short, cancel := context.WithTimeout(r.Context(), namesWait)
+	f.Indexes, err = s.names(short)
+	cancel()
+	if err != nil {
+		if f.Index == "" {
+			return nil, nil, err
+		}
+		f.Indexes = []string{f.Index} // a cluster that cannot list its indexes may still answer for one
 	}
 	if f.Index == "" && len(f.Indexes) > 0 {
 		f.Index = f.Indexes[0]

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +161,9 @@ func asServer(err error) error {
 		if errors.Is(err, e.of) {
 			return &known{err, e.to}
 		}
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.Code == http.StatusServiceUnavailable { // no leader
+		return &known{err, server.ErrUnavailable}
 	}
 	return err
 }
