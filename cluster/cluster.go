@@ -130,19 +130,25 @@ func (c *Client) follow(ctx context.Context) {
 		c.mu.Lock()
 		names := slices.Collect(maps.Keys(c.indexes))
 		c.mu.Unlock()
+		there := map[*generation]bool{}
 		for _, name := range names {
-			c.Index(ctx, name) // what it cannot do now, the calls of the index will tell
+			if ix, err := c.Index(ctx, name); err == nil { // what it cannot do now, the calls of the index will tell
+				there[ix.now.Load()] = true
+			}
 		}
-		c.closeGone(ctx)
+		c.closeGone(ctx, there)
 	}
 }
 
-// closeGone closes what is open of indexes that are gone: dropped, or reindexed into others.
-func (c *Client) closeGone(ctx context.Context) {
+// closeGone closes what is open of indexes that are gone: dropped, or reindexed into others. Some are known to be there.
+func (c *Client) closeGone(ctx context.Context, there map[*generation]bool) {
 	c.mu.Lock()
 	open := slices.Collect(maps.Values(c.generations))
 	c.mu.Unlock()
 	for _, g := range open {
+		if there[g] {
+			continue
+		}
 		x, err := c.m.Get(ctx, g.name)
 		if err == nil && x.Epoch == g.epoch && !x.Dropped || err != nil && !errors.Is(err, topology.ErrNoIndex) {
 			continue

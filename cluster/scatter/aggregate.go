@@ -139,25 +139,6 @@ func subs(a riffle.Aggregation) map[string]riffle.Aggregation {
 	return nil
 }
 
-// filters calls visit for the selections of a search and the filters of its aggregations.
-func filters(o *riffle.SearchOptions, visit func(q riffle.Query)) {
-	for _, name := range slices.Sorted(maps.Keys(o.Selections)) {
-		visit(o.Selections[name])
-	}
-	var walk func(map[string]riffle.Aggregation)
-	walk = func(all map[string]riffle.Aggregation) {
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if f, ok := all[name].(riffle.FiltersAggregation); ok {
-				for _, key := range slices.Sorted(maps.Keys(f.Filters)) {
-					visit(f.Filters[key])
-				}
-			}
-			walk(subs(all[name]))
-		}
-	}
-	walk(o.Aggregations)
-}
-
 // loading are hits of a shard whose stored fields are to be loaded, by id.
 type loading map[string][]*riffle.Hit
 

@@ -63,6 +63,11 @@ func TestMap(t *testing.T) {
 	if names, err := m.List(t.Context()); err != nil || !reflect.DeepEqual(names, []string{"books"}) {
 		t.Errorf("%v: %v", names, err)
 	}
+	ahead := uint64(time.Now().Add(time.Hour).UnixNano()) // by the clock of another program
+	next := &topology.Index{Name: "next", LogCopies: 1, Nodes: x.Nodes, Reindexes: ahead}
+	if err := m.Create(t.Context(), next); err != nil || next.Epoch <= ahead {
+		t.Errorf("epoch %d after %d: %v", next.Epoch, ahead, err)
+	}
 	for name, bad := range map[string]func(*topology.Index) error{
 		"shards": func(x *topology.Index) error { x.Nodes = x.Nodes[:1]; return nil },
 		"name":   func(x *topology.Index) error { x.Name = "other"; return nil },
