@@ -41,6 +41,9 @@ func (ix *Index) Replicas() int { return ix.now.Load().Replicas() }
 // reindexed into it.
 func (ix *Index) Check(t Token) error { return ix.now.Load().Check(t) }
 
+// mapWait is how long a read that has failed waits for the map.
+const mapWait = time.Second
+
 // read calls read, and calls it again if another index, or another place of the replicas, has come in between.
 func (ix *Index) read(ctx context.Context, read func(*generation) error) error {
 	g := ix.now.Load()
@@ -49,7 +52,9 @@ func (ix *Index) read(ctx context.Context, read func(*generation) error) error {
 		return err
 	}
 	before := g.seen.Load()
-	if _, failed := ix.c.Index(ctx, ix.name); failed != nil {
+	short, cancel := context.WithTimeout(ctx, mapWait) // while the map has no leader, the caller gets its error soon
+	defer cancel()
+	if _, failed := ix.c.Index(short, ix.name); failed != nil {
 		return errors.Join(err, failed)
 	}
 	if again := ix.now.Load(); again != g || again.seen.Load().Changed(before) || closed(err) {
