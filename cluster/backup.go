@@ -15,6 +15,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/copies"
 	"github.com/riffle-search/riffle/cluster/heartbeat"
 	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/replica"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
@@ -122,7 +123,7 @@ func (c *Client) copyShard(ctx context.Context, x *topology.Index, shard int, di
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := log.Bounds(ctx)
+	bounds, err := oplog.SureBounds(ctx, log)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ func (c *Client) open(ctx context.Context, x *topology.Index) (_ *generation, er
 	if ix.all, err = scatter.New(all...); err != nil {
 		return nil, err
 	}
+	ix.all.SetEpoch(x.Epoch)
 	ix.all.CacheStatistics(func() riffle.Searcher { return ix.checker.current() })
 	ix.seen.Store(x)
 	return ix, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/heartbeat"
 	"github.com/riffle-search/riffle/cluster/jetlog"
 	"github.com/riffle-search/riffle/cluster/node"
+	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
 
@@ -145,7 +146,7 @@ func (c *Client) current(ctx context.Context, x *topology.Index, shard int, on s
 	if err != nil {
 		return err
 	}
-	b, err := log.Bounds(ctx)
+	b, err := oplog.SureBounds(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
 
@@ -335,7 +336,7 @@ func (r *reindexing) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b, err := log.Bounds(ctx)
+		b, err := oplog.SureBounds(ctx, log)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/call"
 	"github.com/riffle-search/riffle/cluster/copies"
 	"github.com/riffle-search/riffle/cluster/jetlog"
+	"github.com/riffle-search/riffle/cluster/oplog"
 	"github.com/riffle-search/riffle/cluster/replica"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
@@ -182,7 +183,7 @@ func (c *Client) abandoned(ctx context.Context, x *topology.Index) error {
 		if err != nil {
 			return err
 		}
-		b, err := log.Bounds(ctx)
+		b, err := oplog.SureBounds(ctx, log)
 		if err != nil {
 			return err
 		}

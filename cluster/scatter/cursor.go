@@ -14,7 +14,8 @@ const cursorVersion = 1
 // the search was decided by.
 type cursor struct {
 	Version    int                `json:"v"`
-	Shards     []riffle.Cursor    `json:"s"` // zero where no hit of the shard comes before
+	Epoch      uint64             `json:"e,omitempty"` // of the index: see SetEpoch
+	Shards     []riffle.Cursor    `json:"s"`           // zero where no hit of the shard comes before
 	Statistics *riffle.Statistics `json:"t"`
 	Or         bool               `json:"o,omitempty"` // ModeAndOr: not enough documents have all words
 }
@@ -33,10 +34,10 @@ func (c *cursor) encode() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// parseCursor reads a cursor of a number of shards; an empty text is the beginning.
-func parseCursor(text string, shards int) (c cursor, err error) {
+// parseCursor reads a cursor of an index; an empty text is the beginning.
+func (x *Index) parseCursor(text string) (c cursor, err error) {
 	if text == "" {
-		c.Shards = make([]riffle.Cursor, shards)
+		c.Shards, c.Epoch = make([]riffle.Cursor, len(x.shards)), x.epoch
 		return c, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
@@ -48,8 +49,10 @@ func parseCursor(text string, shards int) (c cursor, err error) {
 		return c, invalid("SearchOptions.After", "no cursor: %w", err)
 	case c.Version != cursorVersion:
 		return c, invalid("SearchOptions.After", "a cursor of version %d; this program reads version %d", c.Version, cursorVersion)
-	case len(c.Shards) != shards || c.Statistics == nil:
-		return c, invalid("SearchOptions.After", "a cursor of an index with %d shards; this one has %d", len(c.Shards), shards)
+	case len(c.Shards) != len(x.shards) || c.Statistics == nil:
+		return c, invalid("SearchOptions.After", "a cursor of an index with %d shards; this one has %d", len(c.Shards), len(x.shards))
+	case c.Epoch != x.epoch:
+		return c, invalid("SearchOptions.After", "a cursor of an index that was dropped or reindexed; begin with the first page")
 	}
 	return c, nil
 }

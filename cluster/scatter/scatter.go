@@ -82,6 +82,7 @@ const attempts = 3
 // An Index is the shards of an index. Its methods are safe for concurrent use.
 type Index struct {
 	shards []Shard
+	epoch  uint64 // of cursors
 	cache  *cache // nil for none
 }
 
@@ -92,6 +93,10 @@ func New(shards ...Shard) (*Index, error) {
 	}
 	return &Index{shards: slices.Clone(shards)}, nil
 }
+
+// SetEpoch sets a number that cursors carry, 0 before. Those with another one are refused: so are those of an index
+// that is no longer there. It is called before the first search.
+func (x *Index) SetEpoch(epoch uint64) { x.epoch = epoch }
 
 // A Result is the answer to a search.
 type Result struct {
@@ -267,7 +272,7 @@ func (x *Index) begin(ctx context.Context, q riffle.Query, o *Options) (*search,
 		s.k = riffle.DefaultK
 	}
 	var err error
-	if s.after, err = parseCursor(o.After, len(x.shards)); err != nil {
+	if s.after, err = x.parseCursor(o.After); err != nil {
 		return nil, err
 	}
 	if s.given.Now.IsZero() {

@@ -57,7 +57,19 @@ func TestBadCursors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, after := range []string{"x", "e30", other} {
+	z := open(t, 2, 50)
+	z.SetEpoch(1)
+	if r, err = z.Search(t.Context(), riffle.All{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := r.Hits[3].Cursor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Search(t.Context(), riffle.All{}, &scatter.Options{After: gone}); err != nil {
+		t.Error(err)
+	}
+	for _, after := range []string{"x", "e30", other, gone} {
 		if r, err := x.Search(t.Context(), riffle.All{}, &scatter.Options{After: after}); err == nil {
 			t.Errorf("cursor %q: %+v", after, r)
 		}
