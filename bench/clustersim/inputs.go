@@ -33,12 +33,11 @@ const (
 	// Merging: cluster/scatter, BenchmarkMerge, of 400 shards, for each.
 	mergeShard = 430 * time.Nanosecond
 
-	// A hop: request and reply over a route of NATS take 25 µs on one machine (CLUSTER.md). Networks of data centres add
+	// A hop: request and reply over a route of NATS take 25 µs on one machine. Networks of data centres add
 	// about that again: this part is not measured.
 	hop = 50 * time.Microsecond
 
-	// Writes: CPU of Apply for each GB of text, and bytes of stored text for each byte (CLUSTER.md; index by
-	// OrderByArrival with words and positions left out).
+	// Writes: CPU of Apply for each GB of text.
 	applySeconds = 32.0 // for each GB
 
 	// Bytes of a passage of gutenberg-a (its first 20,000).

@@ -21,7 +21,7 @@ const (
 // one node loses no query and that writes resume.
 func (c *checker) count() {
 	r := c.report
-	r.actions, r.during = map[action]*tally{}, map[kind]*tally{}
+	r.actions, r.during, r.alone = map[action]*tally{}, map[kind]*tally{}, map[kind]*tally{}
 	for i := range c.ops {
 		op := &c.ops[i]
 		if op.Client == finalClient {
@@ -43,6 +43,9 @@ func (c *checker) count() {
 				tallyOf(r.during, name+e.Kind).add(op)
 			}
 		}
+		if len(under) == 1 {
+			tallyOf(r.alone, op.waits()+under[0].Kind).add(op)
+		}
 		if op.asks() && op.Outcome == failed && mayNotFail(under) {
 			r.fail("lost queries", "%+v", *op)
 		}
@@ -57,6 +60,27 @@ func (c *checker) count() {
 // entry that only the replica of a killed node has, until the log has its next leader.
 func (op *operation) asks() bool {
 	return op.Action == getAny || op.Action == searchAny || op.Action == searchRandom
+}
+
+// Prefixes of the keys of report.alone.
+const (
+	byReplica kind = "replica "
+	byToken   kind = "token "
+	byBarrier kind = "barrier "
+	byWriting kind = "write "
+)
+
+// waits says what an operation waits for.
+func (op *operation) waits() kind {
+	switch {
+	case op.asks():
+		return byReplica
+	case op.Action == getLatest:
+		return byBarrier
+	case op.Action == getToken || op.Action == searchToken:
+		return byToken
+	}
+	return byWriting
 }
 
 func tallyOf[K comparable](all map[K]*tally, k K) *tally {
@@ -111,6 +135,12 @@ func (c *checker) gaps() {
 			for n := 1; n < len(times); n++ {
 				if times[n] >= e.began && times[n-1] <= max(e.ended, e.began+lookahead) {
 					e.gap = max(e.gap, times[n]-times[n-1])
+				}
+			}
+			e.alone = len(c.report.under(e.began, e.recovered+settled)) == 1
+			for n := 1; e.alone && n < len(times); n++ {
+				if times[n] >= e.began && times[n-1] <= e.recovered+settled {
+					e.own = max(e.own, times[n]-times[n-1])
 				}
 			}
 			if alone := len(c.report.under(e.began-lookahead, e.recovered)) == 1; alone && mayNotFail([]*event{e}) && e.gap > resumes {

@@ -33,6 +33,7 @@ type report struct {
 
 	actions map[action]*tally
 	during  map[kind]*tally // by faults that were under way; "" for none
+	alone   map[kind]*tally // by the only fault that was near, and what was waited for
 }
 
 // An event is a fault that has happened.
@@ -41,6 +42,8 @@ type event struct {
 	nodes                   []int
 	began, ended, recovered time.Duration // since the run began; 0 for not yet
 	gap                     time.Duration // the longest time in which a shard took no write
+	alone                   bool          // no other fault was near
+	own                     time.Duration // the longest such time until it had recovered, if it was alone
 }
 
 // A finding is something that must not be.
@@ -106,6 +109,13 @@ func (r *report) print(out io.Writer) (ok bool) {
 	fmt.Fprintln(w, "fault\ttimes\tseconds\treads done\tfailed\tlongest ms\twrites done\trefused\tunknown\tlongest gap s\trecovery s\t")
 	for _, k := range append([]kind{""}, kinds...) {
 		r.printKind(w, k)
+	}
+	w.Flush()
+	fmt.Fprintln(out, "\nwhile there was one alone, until 5 s after its nodes had recovered; reads without a token, with one, and linearizable:")
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "fault\ttimes\tdone\tfailed\tmost ms\tdone\tfailed\tmost ms\tdone\tfailed\tmost ms\tlongest gap s\t")
+	for _, k := range kinds {
+		r.printAlone(w, k)
 	}
 	w.Flush()
 	cpu := make([]string, len(r.cpu))
@@ -174,4 +184,26 @@ func (r *report) printKind(w io.Writer, k kind) {
 	fmt.Fprintf(w, "%s\t%d\t%.0f\t%d\t%d\t%.0f\t%d\t%d\t%d\t%.1f\t%.1f\t\n", name, all.times, all.total.Seconds(),
 		reads.outcomes[done], reads.outcomes[failed], most.Seconds()*1e3, writes.outcomes[done], writes.outcomes[refused], writes.outcomes[unknown],
 		all.gap.Seconds(), all.recovery.Seconds())
+}
+
+func (r *report) printAlone(w io.Writer, k kind) {
+	times, gap := 0, time.Duration(0)
+	for _, e := range r.events {
+		if e.Kind == k && e.alone {
+			times, gap = times+1, max(gap, e.own)
+		}
+	}
+	if times == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s\t%d\t", k, times)
+	for _, by := range []kind{byReplica, byToken, byBarrier} {
+		t := tallyOf(r.alone, by+k)
+		most := time.Duration(0)
+		if len(t.times) > 0 {
+			most = slices.Max(t.times)
+		}
+		fmt.Fprintf(w, "%d\t%d\t%.0f\t", t.outcomes[done], t.outcomes[failed], most.Seconds()*1e3)
+	}
+	fmt.Fprintf(w, "%.1f\t\n", gap.Seconds())
 }
