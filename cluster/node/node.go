@@ -3,6 +3,7 @@
 //
 // A node watches the map. It opens a replica of a shard in DIR/INDEX/EPOCH/SHARD when the map names
 // the node. A replica that stops for want of the log, or of its disk, starts again after a while.
+// One that has nothing yet answers searches when it has what the log had when it opened; others answer at once.
 //
 // # Copies
 //

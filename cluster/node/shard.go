@@ -82,11 +82,8 @@ func (s *shard) once() error {
 		return err
 	}
 	server := remote.NewServer(r, s.n.o.Server)
-	silence, err := remote.Listen(s.n.o.Conn, remote.Subject(s.place.index, s.place.epoch, s.place.shard, s.n.o.Name), server)
-	if err != nil {
-		return errors.Join(err, r.Close())
-	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
+	answers := s.answer(ctx, cancel, r, server)
 	s.compared.begin(ctx, cancel)
 	s.mu.Lock()
 	s.state, s.replica, s.server, s.err = Running, r, server, nil
@@ -102,9 +99,39 @@ func (s *shard) once() error {
 	s.n.cache.leave(s.place)
 	s.compared.end()
 	s.stopped(err)
-	err = errors.Join(err, silence())
+	err = errors.Join(err, answers())
 	server.Close()
 	return errors.Join(err, r.Close())
+}
+
+// answer lets a replica answer searches until ctx ends: at once, or if it has nothing yet, when it has what the log had
+// when it opened. Other replicas answer meanwhile. The returned function waits until it does no more.
+func (s *shard) answer(ctx context.Context, cancel context.CancelCauseFunc, r *replica.Replica, server *remote.Server) (end func() error) {
+	var silence func() error
+	listen := func() {
+		var err error
+		silence, err = remote.Listen(s.n.o.Conn, remote.Subject(s.place.index, s.place.epoch, s.place.shard, s.n.o.Name), server)
+		if err != nil {
+			cancel(err)
+		}
+	}
+	var waiting sync.WaitGroup
+	if last := r.LogLast(); r.Position().Sequence > 0 || last == 0 {
+		listen()
+	} else {
+		waiting.Go(func() {
+			if r.Wait(ctx, last) == nil {
+				listen()
+			}
+		})
+	}
+	return func() error {
+		waiting.Wait()
+		if silence == nil {
+			return nil
+		}
+		return silence()
+	}
 }
 
 func (s *shard) quarantine(err error) {
