@@ -13,7 +13,8 @@ import (
 	"github.com/riffle-search/riffle/cluster/remote"
 )
 
-// TestAnswers: a reader lets a server and a node send answers into a log. Replicas go on behind them.
+// TestAnswers: a reader lets a server and a node send answers into a log, and a writer appends a byte. Replicas go on
+// behind them.
 func TestAnswers(t *testing.T) {
 	g := newGuarded(t)
 	conn, _ := g.connect("a")
@@ -49,15 +50,22 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 	}
+	writer, _ := g.connect("writer")
+	if err := writer.Publish(lane, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	x := g.index("both")
 	written, err := x.Write(t.Context(), put("moby", map[string]any{"text": "whale"}))
-	if err != nil || written.Err() != nil || written.Token.Sequences[0] != 3 {
+	if err != nil || written.Err() != nil || written.Token.Sequences[0] != 4 {
 		t.Fatal(err, written)
 	}
 	if _, err := x.Get(t.Context(), "moby", cluster.GetOptions{Token: written.Token}); err != nil {
 		t.Error(err)
 	}
-	if st := n.Status()[0]; st.Refused != 2 || st.Err != nil {
+	if st := n.Status()[0]; st.Refused != 3 || st.Err != nil {
 		t.Errorf("%+v", st)
 	}
 }

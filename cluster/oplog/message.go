@@ -154,7 +154,11 @@ func EachChange(body []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Checksum returns the checksum of a message that Parse has read.
+// Checksum returns the checksum that a message ends with, or that of all bytes of an entry that is too short to
+// be one, as one that is Foreign may be.
 func Checksum(data []byte) uint64 {
+	if len(data) < checksumBytes {
+		return xxhash.Sum64(data)
+	}
 	return binary.LittleEndian.Uint64(data[len(data)-checksumBytes:])
 }
