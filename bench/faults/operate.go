@@ -31,7 +31,12 @@ func (r *runner) operate(ctx context.Context, f *fault) error {
 		_, err := c.Trim(ctx, indexName)
 		return err
 	case drain:
-		return errors.Join(c.Drain(ctx, name, nil), c.AddNode(ctx, name, nil))
+		r.setEmpty(f.Node, true)
+		err := errors.Join(c.Drain(ctx, name, nil), c.AddNode(ctx, name, nil))
+		if err == nil {
+			r.setEmpty(f.Node, false)
+		}
+		return err
 	}
 	x, err := m.Get(ctx, indexName)
 	if err != nil {

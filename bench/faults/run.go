@@ -41,6 +41,7 @@ type runner struct {
 
 	mu    sync.Mutex
 	happy []time.Duration // of each node: when all its replicas last ran
+	empty map[int]bool    // nodes that may have none, because they are drained
 }
 
 // run runs a cluster, and returns what was found. An error says that the run itself has failed.
@@ -50,7 +51,7 @@ func run(ctx context.Context, s *settings, faults []fault) (_ *report, err error
 		return nil, err
 	}
 	defer unlock()
-	r := &runner{s: s, history: &history{began: time.Now()}, report: &report{settings: s}, happy: make([]time.Duration, s.nodes)}
+	r := &runner{s: s, history: &history{began: time.Now()}, report: &report{settings: s}, happy: make([]time.Duration, s.nodes), empty: map[int]bool{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.start(ctx); err != nil {
 		return nil, err
@@ -395,7 +396,7 @@ func (r *runner) watch(ctx context.Context, i int) {
 		}
 		asked := r.history.now()
 		all, err := m.status()
-		running := err == nil && all != nil
+		running := err == nil && (len(all) > 0 || all != nil && r.mayBeEmpty(i))
 		for _, s := range all {
 			running = running && s.State == node.Running
 			if s.Refused > refused[s.Shard] {
@@ -413,6 +414,19 @@ func (r *runner) watch(ctx context.Context, i int) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// mayBeEmpty reports whether a node may have no replicas.
+func (r *runner) mayBeEmpty(i int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.empty[i]
+}
+
+func (r *runner) setEmpty(i int, empty bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.empty[i] = empty
 }
 
 // whenHappy returns when all replicas of a node last ran.
