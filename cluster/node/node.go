@@ -249,9 +249,11 @@ func (n *Node) run() {
 			n.pause(n.ctx)
 		}
 	}
+	n.changing.Lock() // from here on changed opens nothing
 	n.mu.Lock()
 	shards := slices.Collect(maps.Values(n.shards))
 	n.mu.Unlock()
+	n.changing.Unlock()
 	for _, s := range shards {
 		s.stop()
 	}
@@ -263,18 +265,19 @@ func (n *Node) watcher() topology.Watcher {
 	}}
 }
 
-// readMap reads the map now and then: the watch may have missed a change.
+// readMap reads the map at the beginning, because a watch that starts while the map has no leader takes long to try
+// again, and then now and then: the watch may have missed a change.
 func (n *Node) readMap() {
-	tick := time.NewTicker(n.o.MapEvery)
-	defer tick.Stop()
 	for {
-		select {
-		case <-tick.C:
-		case <-n.ctx.Done():
-			return
-		}
+		wait := n.o.MapEvery
 		if err := n.m.Read(n.ctx, n.watcher()); err != nil && n.ctx.Err() == nil {
 			n.o.Log.Warn("the map cannot be read", "error", err)
+			wait = min(wait, n.o.RetryAfter)
+		}
+		select {
+		case <-time.After(wait):
+		case <-n.ctx.Done():
+			return
 		}
 	}
 }
