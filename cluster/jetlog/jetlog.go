@@ -91,7 +91,7 @@ func Create(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error)
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return l, err
 	}
-	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{
+	config := jetstream.StreamConfig{
 		Name:       c.Stream(),
 		Subjects:   []string{c.subject("*")},
 		Storage:    jetstream.FileStorage,
@@ -104,7 +104,8 @@ func Create(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error)
 		DenyDelete: true,
 		FirstSeq:   c.First,
 		Metadata:   map[string]string{identityKey: rand.Text()},
-	})
+	}
+	stream, err := ask.Place(ctx, func(ctx context.Context) (jetstream.Stream, error) { return js.CreateStream(ctx, config) })
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was faster
 		return Open(ctx, js, c)
 	}

@@ -239,11 +239,12 @@ func open(ctx context.Context, js jetstream.JetStream, copies int) (*Map, error)
 // create creates the bucket as package jetstream would, but that its leader answers reads. Otherwise any
 // copy does, also one that does not have the last change.
 func create(ctx context.Context, js jetstream.JetStream, copies int) (jetstream.KeyValue, error) {
-	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+	config := jetstream.StreamConfig{
 		Name: "KV_" + Bucket, Subjects: []string{"$KV." + Bucket + ".>"}, Storage: jetstream.FileStorage, Replicas: copies,
 		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, Duplicates: 2 * time.Minute,
-	})
+	}
+	_, err := ask.Place(ctx, func(ctx context.Context) (jetstream.Stream, error) { return js.CreateStream(ctx, config) })
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was faster
 		return nil, err
 	}

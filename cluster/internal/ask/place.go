@@ -1,0 +1,32 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// noPeers is the code of the answer that there are not enough servers for a stream.
+const noPeers jetstream.ErrorCode = 10005
+
+// placeWait is how long servers may take to hear of each other. They tell each other once a second.
+const placeWait = 5 * time.Second
+
+// Place creates a stream. While the leader knows of too few servers, as when they have just started, it tries
+// again, for five seconds or until ctx ends.
+func Place[T any](ctx context.Context, create func(context.Context) (T, error)) (T, error) {
+	for began := time.Now(); ; {
+		v, err := create(ctx)
+		api, ok := errors.AsType[*jetstream.APIError](err)
+		if !ok || api.ErrorCode != noPeers || time.Since(began) >= placeWait {
+			return v, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return v, err
+		}
+	}
+}
