@@ -1,10 +1,7 @@
 package scatter_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,48 +10,10 @@ import (
 	"github.com/riffle-search/riffle/cluster/scatter/scattertest"
 )
 
-// passageSchema has facets of passages: their book, words that begin with a capital, and length.
-var passageSchema = &riffle.Schema{Fields: map[string]riffle.Field{
-	"text": {Type: riffle.FieldText}, "book": {Type: riffle.FieldKeyword}, "names": {Type: riffle.FieldKeyword}, "length": {Type: riffle.FieldNumber},
-}}
-
 // TestFacetsOfPassages compares searches for queries of gutenberg-dev, with facets, of passages in four shards with
 // those of one index that has the documents of shard 0 first, and then those of the next.
 func TestFacetsOfPassages(t *testing.T) {
-	const shards = 4
-	var batches [shards]riffle.Batch
-	n := 0
-	scattertest.EachLine(t, "gutenberg-a.jsonl.zst", 2000, func(line []byte) {
-		var p struct{ ID, Title, Text string }
-		if err := json.Unmarshal(line, &p); err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, word := range strings.Fields(p.Text) {
-			if word[0] >= 'A' && word[0] <= 'Z' && len(names) < 20 {
-				names = append(names, strings.Trim(word, ".,;:!?\"'"))
-			}
-		}
-		batches[n%shards].Put(p.ID, map[string]any{"text": p.Text, "book": p.Title, "names": names, "length": len(p.Text)})
-		n++
-	})
-	openEngine := func() *riffle.Engine {
-		e, err := riffle.Open(filepath.Join(t.TempDir(), "index"), &riffle.Options{Schema: passageSchema, Durability: riffle.SyncNone})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { e.Close() })
-		return e
-	}
-	whole := openEngine()
-	var parts []*riffle.Engine
-	for i := range batches {
-		part := openEngine()
-		parts = append(parts, part)
-		if err := errors.Join(part.Apply(t.Context(), &batches[i]), whole.Apply(t.Context(), &batches[i]), whole.Flush(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-	}
+	whole, parts, n := scattertest.OpenPassages(t, 4, 2000)
 	x := locals(t, parts)
 	facets := map[string]riffle.Aggregation{
 		"book": riffle.TermsAggregation{Field: "book", Size: 5, Sub: map[string]riffle.Aggregation{
@@ -85,7 +44,7 @@ func TestFacetsOfPassages(t *testing.T) {
 		scattertest.CompareAggregations(t, what, facets, got.Aggregations, want.Aggregations)
 		found += len(want.Aggregations["names"].Buckets)
 	})
-	if n < shards || found < some {
+	if n < 2000 || found < some {
 		t.Errorf("%d passages, %d buckets of %d queries", n, found, some)
 	}
 }

@@ -49,29 +49,31 @@ func EachLine(t *testing.T, file string, most int, visit func(line []byte)) {
 	}
 }
 
+// passageSchema has facets of passages: their book, words that begin with a capital, and length.
 var passageSchema = &riffle.Schema{Fields: map[string]riffle.Field{
-	"text": {Type: riffle.FieldText}, "book": {Type: riffle.FieldKeyword}, "length": {Type: riffle.FieldNumber},
+	"text": {Type: riffle.FieldText}, "book": {Type: riffle.FieldKeyword}, "names": {Type: riffle.FieldKeyword}, "length": {Type: riffle.FieldNumber},
 }}
 
-// RunPassages compares the queries of gutenberg-dev, in several forms, over passages of gutenberg-a in four
-// shards, with those of one index that has the passages of shard 0 first, and then those of the next: as
-// OR, AND and AND+OR, as phrases and with slop, with filters, in an order, as similar passages, and with
-// pages to the end. The flag -more multiplies the number of passages, and its square that of queries, up to
-// all 2,000.
-func RunPassages(t *testing.T, passages, queries int, make Make) {
-	const shards = 4
-	passages, queries = passages**more, min(queries**more**more, 2000)
-	var batches [shards]riffle.Batch
-	n := 0
+// OpenPassages returns an index of at most so many passages of gutenberg-a, and the same in shards, of which whole has
+// the documents of shard 0 first, and then those of the next. n is the number of passages.
+func OpenPassages(t *testing.T, shards, passages int) (whole *riffle.Engine, parts []*riffle.Engine, n int) {
+	t.Helper()
+	batches := make([]riffle.Batch, shards)
 	EachLine(t, "gutenberg-a.jsonl.zst", passages, func(line []byte) {
 		var p struct{ ID, Title, Text string }
 		if err := json.Unmarshal(line, &p); err != nil {
 			t.Fatal(err)
 		}
-		batches[n%shards].Put(p.ID, map[string]any{"text": p.Text, "book": p.Title, "length": len(p.Text)})
+		var names []string
+		for _, word := range strings.Fields(p.Text) {
+			if word[0] >= 'A' && word[0] <= 'Z' && len(names) < 20 {
+				names = append(names, strings.Trim(word, ".,;:!?\"'"))
+			}
+		}
+		batches[n%shards].Put(p.ID, map[string]any{"text": p.Text, "book": p.Title, "names": names, "length": len(p.Text)})
 		n++
 	})
-	openEngine := func() *riffle.Engine {
+	open := func() *riffle.Engine {
 		e, err := riffle.Open(filepath.Join(t.TempDir(), "index"), &riffle.Options{Schema: passageSchema, Durability: riffle.SyncNone})
 		if err != nil {
 			t.Fatal(err)
@@ -79,15 +81,25 @@ func RunPassages(t *testing.T, passages, queries int, make Make) {
 		t.Cleanup(func() { e.Close() })
 		return e
 	}
-	whole := openEngine()
-	var parts []*riffle.Engine
+	whole = open()
 	for i := range batches {
-		part := openEngine()
+		part := open()
 		parts = append(parts, part)
 		if err := errors.Join(part.Apply(t.Context(), &batches[i]), whole.Apply(t.Context(), &batches[i]), whole.Flush(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return whole, parts, n
+}
+
+// RunPassages compares the queries of gutenberg-dev, in several forms, over passages of gutenberg-a in four
+// shards, with those of one index that has the passages of shard 0 first, and then those of the next: as
+// OR, AND and AND+OR, as phrases and with slop, with filters, in an order, as similar passages, and with
+// pages to the end. The flag -more multiplies the number of passages, and its square that of queries, up to
+// all 2,000.
+func RunPassages(t *testing.T, passages, queries int, make Make) {
+	passages, queries = passages**more, min(queries**more**more, 2000)
+	whole, parts, n := OpenPassages(t, 4, passages)
 	x := make(t, parts)
 	number, hits, cached := 0, 0, 0
 	EachLine(t, "queries/gutenberg-dev.tsv", queries, func(line []byte) {
