@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/riffle-search/riffle/cluster"
@@ -77,11 +76,15 @@ func TestClusterDemo(t *testing.T) {
 		st, code := status()
 		return code == exitOK && len(st.Nodes) == 3 && len(st.Indexes) == 1 && len(st.Indexes[0].Shards) == 3
 	})
-	process, err := strconv.Atoi(kill)
+	id, err := strconv.Atoi(kill)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(process, syscall.SIGKILL); err != nil {
+	process, err := os.FindProcess(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, "the demo tells of the node", func() bool { return strings.Contains(out.String(), "Node n3 has ended") })
