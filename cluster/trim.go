@@ -26,7 +26,8 @@ type Trimmed struct {
 // Trim removes entries from the logs of an index that all replicas have on disk, also those that are joining,
 // but for those that topology.Keep covers. A replica of which nothing is known holds all entries that it may
 // not have: when its node does not come back, drain the node before the log is full. So do replicas of which two
-// differ, and an index that is made of this one, until the log is half full. The connection needs the permission to purge streams, which only those have that control the cluster.
+// differ, and an index that is made of this one, until the log is half full. The connection needs the
+// permission to purge streams, which only those have that control the cluster.
 func (c *Client) Trim(ctx context.Context, index string) ([]Trimmed, error) {
 	x, err := c.find(ctx, index)
 	if err != nil {

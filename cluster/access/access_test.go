@@ -243,18 +243,26 @@ func (g *guarded) tryAll() {
 	}
 }
 
+// books starts node a, and creates index books there, of one shard.
+func (g *guarded) books() *node.Node {
+	g.t.Helper()
+	conn, _ := g.connect("a")
+	n, err := node.Start(g.t.Context(), node.Options{Name: "a", Dir: g.t.TempDir(), Conn: conn, Engine: riffle.Options{Durability: riffle.SyncNone}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(n.Close)
+	if err := g.client("controller").Create(g.t.Context(), cluster.IndexOptions{Name: "books", Shards: 1, Replicas: 1, Nodes: []string{"a"}, LogBytes: 64 << 20}); err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
 // TestNoRightNoEffect: what a program must not do has no effect, and it does not wait for ever.
 func TestNoRightNoEffect(t *testing.T) {
 	g := newGuarded(t)
+	g.books()
 	conn, _ := g.connect("a")
-	n, err := node.Start(t.Context(), node.Options{Name: "a", Dir: t.TempDir(), Conn: conn, Engine: riffle.Options{Durability: riffle.SyncNone}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	if err := g.client("controller").Create(t.Context(), cluster.IndexOptions{Name: "books", Shards: 1, Replicas: 1, Nodes: []string{"a"}, LogBytes: 64 << 20}); err != nil {
-		t.Fatal(err)
-	}
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		t.Cleanup(cancel)

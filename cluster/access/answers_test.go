@@ -7,9 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
-	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/remote"
 )
 
@@ -17,15 +15,7 @@ import (
 // behind them.
 func TestAnswers(t *testing.T) {
 	g := newGuarded(t)
-	conn, _ := g.connect("a")
-	n, err := node.Start(t.Context(), node.Options{Name: "a", Dir: t.TempDir(), Conn: conn, Engine: riffle.Options{Durability: riffle.SyncNone}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	if err := g.client("controller").Create(t.Context(), cluster.IndexOptions{Name: "books", Shards: 1, Replicas: 1, Nodes: []string{"a"}, LogBytes: 64 << 20}); err != nil {
-		t.Fatal(err)
-	}
+	n := g.books()
 	epoch := n.Status()[0].Epoch
 	reader, _ := g.connect("reader")
 	stream, lane := fmt.Sprintf("RIFFLE_books_%d_0", epoch), fmt.Sprintf("riffle.books.w.%d.0.x", epoch)

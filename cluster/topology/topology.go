@@ -251,7 +251,8 @@ func create(ctx context.Context, js jetstream.JetStream, copies int) (jetstream.
 	return js.KeyValue(ctx, Bucket)
 }
 
-// Create adds an index, whose Epoch it sets: one above that which it reindexes, also if clocks differ. The error matches ErrExists if there is one of the name.
+// Create adds an index, whose Epoch it sets: one above that which it reindexes, also if clocks differ. The
+// error matches ErrExists if there is one of the name.
 func (m *Map) Create(ctx context.Context, x *Index) error {
 	x.Epoch, x.Version = max(uint64(time.Now().UnixNano()), x.Reindexes+1), Version
 	if err := x.Check(); err != nil {
