@@ -133,6 +133,7 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 		x.shape.Multiprocessors = dev.Info().Multiprocessors
 	}
 	x.shape = x.shape.withDefaults()
+	x.known.shape = x.shape
 	x.memory = dev.Memory()
 	x.memory.Bytes = min(x.memory.Bytes, MaxMemory-rowBytes)
 	if x.options.BatchBytes == 0 {

@@ -78,16 +78,25 @@ type knownLists struct {
 	// need not be read and checked for each. Those that no batch has had for a while are forgotten,
 	// since what is remembered keeps them alive.
 	byList map[listIdentity]*knownList
+	shape  Shape
 	most   int           // of them, until some are forgotten
 	now    atomic.Uint64 // counts batches
 }
 
 type knownKey struct{ key, version uint64 }
 
-// A listIdentity identifies a list without a key, under one similarity.
+// A listIdentity identifies a list without a key, under one similarity. The documents of a segment in
+// memory become more while a list of it stays as it is. To a kernel it is then another list: with as
+// many tiles as the segment.
 type listIdentity struct {
 	list   *postings.List
 	bounds *blockmax.Bounds
+	tiles  uint32
+}
+
+// identify returns the identity of the list of a term, in a segment of so many documents.
+func (k *knownLists) identify(t *term, docs uint32) listIdentity {
+	return listIdentity{t.List, t.Bounds, k.shape.tiles(docs)}
 }
 
 // Bounds of what is remembered: some 200 MB. Beyond them all is forgotten and read anew.
@@ -99,12 +108,13 @@ const (
 // A list without a key is remembered for so many batches after the last that had it.
 const keylessAge = 64
 
-// find returns what is known of the list of a term, or nil. The caller holds the mutex for reading.
-func (k *knownLists) find(t *term, v *versions, now uint64) *knownList {
+// find returns what is known of the list of a term, in a segment of so many documents, or nil. The
+// caller holds the mutex for reading.
+func (k *knownLists) find(t *term, docs uint32, v *versions, now uint64) *knownList {
 	if t.Key != 0 {
 		return k.byKey[knownKey{t.Key, v.of(t).all}]
 	}
-	known := k.byList[listIdentity{t.List, t.Bounds}]
+	known := k.byList[k.identify(t, docs)]
 	if known != nil && known.used.Load() != now {
 		known.used.Store(now)
 	}

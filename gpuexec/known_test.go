@@ -44,11 +44,11 @@ func TestKeylessForgotten(t *testing.T) {
 	var v versions
 	meet := func(of *term) *knownList {
 		now := k.now.Add(1)
-		if known := k.find(of, &v, now); known != nil {
+		if known := k.find(of, 1, &v, now); known != nil {
 			return known
 		}
 		lists := []*knownList{new(knownList)}
-		k.add(lists, []addedList{{0, listIdentity{of.List, of.Bounds}}})
+		k.add(lists, []addedList{{0, k.identify(of, 1)}})
 		return lists[0]
 	}
 	first := meet(terms[0])

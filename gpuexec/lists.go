@@ -72,7 +72,11 @@ func (l *lists) add(k *knownList, t *term, docs, tiles uint32) int {
 		l.entries = append(l.entries, listEntry{known: k, term: t, docs: docs, tiles: tiles})
 		l.extents += len(k.extents)
 	}
-	l.entries[in.entry].queries++
+	e := &l.entries[in.entry]
+	if docs > e.docs { // of a segment in memory that has grown, by less than a tile
+		e.term, e.docs = t, docs
+	}
+	e.queries++
 	return in.entry
 }
 

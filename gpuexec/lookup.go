@@ -59,15 +59,16 @@ func (l *lookup) find(known *knownLists, plans []*Plan, taken []int, prunes bool
 			}
 			at := p.from
 			for s := range p.plan.Segments {
-				if p.plan.Segments[s].Docs <= p.small {
+				docs := p.plan.Segments[s].Docs
+				if docs <= p.small {
 					continue
 				}
 				for t := range p.plan.Segments[s].Terms {
 					l.lists[at] = nil
 					if term := &p.plan.Segments[s].Terms[t]; term.Bounds != nil {
-						if l.lists[at] = known.find(term, &v, now); l.lists[at] == nil {
+						if l.lists[at] = known.find(term, docs, &v, now); l.lists[at] == nil {
 							l.lists[at] = newKnown(term, &v, known.latest[term.Key])
-							l.added[worker] = append(l.added[worker], addedList{at, listIdentity{term.List, term.Bounds}})
+							l.added[worker] = append(l.added[worker], addedList{at, known.identify(term, docs)})
 						}
 					}
 					at++
