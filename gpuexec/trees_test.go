@@ -2,8 +2,11 @@ package gpuexec_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/riffle-search/riffle/blockmax"
+	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/internal/exectest"
 )
@@ -39,5 +42,42 @@ func TestTrees(t *testing.T) {
 				t.Errorf("%d lists are flat", flat)
 			}
 		})
+	}
+}
+
+// TestTreesOfAbsentWords has more than 32 leaves, most of which name words that the segment lacks: it
+// has few lists, whose leaves have high numbers. Some are below a node without a match, so they must
+// not count.
+func TestTreesOfAbsentWords(t *testing.T) {
+	c := newCollection(10_000, []float64{0.3, 0.2, 0.1})
+	const absent = 40
+	p := &exectest.Plan{K: 10}
+	s := blockmax.Segment{Docs: c.docs, Terms: append(make([]blockmax.Term, absent), c.lists...)}
+	for range s.Terms {
+		p.Weights = append(p.Weights, 1<<20)
+	}
+	p.Segments = []blockmax.Segment{s}
+	leaf := func(t int) blockmax.Node { return blockmax.Node{Leaf: true, Term: t} }
+	tree := new(blockmax.Node)
+	for t := range absent - 1 {
+		tree.Should = append(tree.Should, leaf(t))
+	}
+	tree.Should = append(tree.Should, leaf(absent), blockmax.Node{Must: []blockmax.Node{leaf(absent + 1), leaf(absent + 2), leaf(0)}})
+	p.Tree = tree
+	want, err := cpuexec.Executor{}.TopK(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := open(t, 0, 32<<20, gpuexec.Options{})
+	for range 3 { // lists become flat
+		answers, err := x.Run(t.Context(), []*exectest.Plan{p, p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range answers {
+			if a := &answers[i]; a.Refused != nil || len(a.Open) > 0 || !slices.Equal(a.Top.Hits, want.Hits) {
+				t.Fatalf("answer %d is %v (open: %v, refused: %v), want %v", i, a.Top.Hits, a.Open, a.Refused, want.Hits)
+			}
+		}
 	}
 }

@@ -28,6 +28,7 @@ struct Leaves {
   Source of[2];
   uint32_t leaf[2];
   uint32_t blocks[2];  // those that are not flat, a bit each
+  bool upper;          // some leaf is number 32 or above, though the part may have fewer lists: a segment lacks some
 };
 
 __device__ __forceinline__ Leaves find_leaves(uint32_t tile_shift, const Part &part) {
@@ -39,6 +40,7 @@ __device__ __forceinline__ Leaves find_leaves(uint32_t tile_shift, const Part &p
     l.leaf[half] = i < part.term_count ? part.terms[i].leaf : 0;
     l.blocks[half] = blocks_of(l.of[half]);
   }
+  l.upper = part.terms[part.term_count - 1].leaf >= 32;  // leaves ascend
   return l;
 }
 
@@ -139,10 +141,9 @@ struct Rest {
 
 // Evaluates the tree on the documents of a strip, hands in those that can enter, and clears their masks. A warp calls it together.
 [[maybe_unused]] static __device__ __noinline__ Rest evaluate_strip(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t rank,
-                                                                    uint32_t held) {
+                                                                    bool upper, uint32_t held) {
   const Query &q = b.queries[part.query];
   uint32_t lane = threadIdx.x % 32, docs = 1u << shift, most = rank + q.constants, *scores = scores_of(shift);
-  bool upper = part.term_count > 32;
   Key threshold = common_threshold(b.states[part.query]);
   Rest r{0, held, 0, 0, 0};
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
@@ -182,9 +183,8 @@ struct Rest {
 }
 
 // Hands in the documents that are left, whose scores are right by now, and clears scores and masks. A warp calls it together.
-[[maybe_unused]] static __device__ __noinline__ uint32_t offer_rest(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t held) {
+[[maybe_unused]] static __device__ __noinline__ uint32_t offer_rest(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool upper, uint32_t held) {
   uint32_t lane = threadIdx.x % 32, docs = 1u << shift, *scores = scores_of(shift);
-  bool upper = part.term_count > 32;
   Key threshold = common_threshold(b.states[part.query]);
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
     uint32_t mask = 0, score = 0;
@@ -203,19 +203,19 @@ struct Rest {
 
 // Takes care of one strip, and returns how many keys the warp holds. A warp calls it together.
 __device__ __forceinline__ uint32_t take_strip(const Batch &b, const Part &part, const Strip &s, const Leaves &l, uint32_t rank, uint32_t held, Counts *n) {
-  bool upper = part.term_count > 32;
+  bool more = part.term_count > 32;
   add_lists<false>(part, s, l.of[0], l.leaf[0], l.blocks[0], all_lanes, n);
-  if (upper) add_lists<false>(part, s, l.of[1], l.leaf[1], l.blocks[1], all_lanes, n);
-  Rest r = evaluate_strip(b, part, s.shift, s.lo, rank, held);
+  if (more) add_lists<false>(part, s, l.of[1], l.leaf[1], l.blocks[1], all_lanes, n);
+  Rest r = evaluate_strip(b, part, s.shift, s.lo, rank, l.upper, held);
   n->matched += r.matched;
   n->scored += r.scored;
   if (r.skipped && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
   if (r.leaves == 0) return r.held;
   uint32_t wanted = __ballot_sync(all_lanes, r.leaves >> l.leaf[0] & 1);
   if (wanted) add_lists<true>(part, s, l.of[0], l.leaf[0], l.blocks[0], wanted, n);
-  wanted = __ballot_sync(all_lanes, upper && (r.leaves >> l.leaf[1] & 1));
+  wanted = __ballot_sync(all_lanes, more && (r.leaves >> l.leaf[1] & 1));
   if (wanted) add_lists<true>(part, s, l.of[1], l.leaf[1], l.blocks[1], wanted, n);
-  return offer_rest(b, part, s.shift, s.lo, r.held);
+  return offer_rest(b, part, s.shift, s.lo, l.upper, r.held);
 }
 
 // Whether a strip lacks a block, which is reported. A warp calls it together.
@@ -258,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(tree_threads, tree_blocks) tree_str
   for (uint32_t i = threadIdx.x % 32; i < 3u << shift; i += 32) scores_of(shift)[i] = 0;
   __syncwarp();
   Queue &queue = *b.tree_queue;
-  Leaves l{{{nullptr, nullptr, nullptr, nullptr, 0, 0}, {nullptr, nullptr, nullptr, nullptr, 0, 0}}, {0, 0}, {0, 0}};
+  Leaves l{{{nullptr, nullptr, nullptr, nullptr, 0, 0}, {nullptr, nullptr, nullptr, nullptr, 0, 0}}, {0, 0}, {0, 0}, false};
   Counts n{0, 0, 0};
   for (;;) {
     Run run = take_run(queue, tree_run, tree_runs_of_warp);
