@@ -41,7 +41,7 @@ type Plan struct {
 	Profile *Profile // records what is done with each block of the lists; nil for no record
 
 	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
-	// a part of the documents. Executors may leave out an OR's documents below it.
+	// a part of the documents. Executors may leave out documents of an OR, or of a Tree, below it.
 	Least uint32
 }
 

@@ -113,7 +113,7 @@
 // # Several devices
 //
 // Package partition lets several executors hold an index together: each gets plans over parts of
-// segments. The first documents of a part (blockmax.Segment.Skip) are not of the plan, since some
+// segments, boolean trees and counts included. The first documents of a part (blockmax.Segment.Skip) are not of the plan, since some
 // postings there mean nothing. Kernels do not visit their tiles.
 //
 // # The papers' own methods

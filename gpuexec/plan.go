@@ -47,8 +47,6 @@ func (x *Executor) checkSkips(p *Plan) error {
 			return fmt.Errorf("gpuexec: %d documents to skip, not whole tiles", skip)
 		case skip > 0 && x.options.Algorithm.byRanges():
 			return fmt.Errorf("gpuexec: %v does not skip documents", x.options.Algorithm)
-		case skip > 0 && p.Tree != nil:
-			return errors.New("gpuexec: a boolean tree over a part of a segment")
 		}
 	}
 	return nil

@@ -232,7 +232,7 @@ func (b *batch) putTree(d *devQuery, q *query, nodes uint64) {
 func needOf(p *Plan) uint32 {
 	switch {
 	case p.Tree != nil:
-		return p.SeedOf(p.Tree)
+		return max(p.Least, p.SeedOf(p.Tree))
 	case p.Mode != blockmax.And:
 		return p.Seed()
 	}

@@ -82,7 +82,10 @@ func (b *batch) prepare(i int) {
 	for j := range p.Segments {
 		b.cuts[b.at[i].segment+j] = b.set.cuts.of(&p.Segments[j], j)
 	}
-	if p.Mode != blockmax.And {
+	switch {
+	case p.Tree != nil:
+		b.least[i] = p.SeedOf(p.Tree)
+	case p.Mode != blockmax.And:
 		b.least[i] = p.Seed()
 	}
 }
@@ -221,8 +224,8 @@ func (r room) slice(from, to place) room {
 // and writes which segments of the plan the others are.
 func (b *batch) makePlan(i, n int, to *Plan, room room, segments []int) error {
 	p := b.plans[n]
-	*to = Plan{Weights: p.Weights, Mode: p.Mode, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
-	if p.Mode == blockmax.AndOr {
+	*to = Plan{Weights: p.Weights, Mode: p.Mode, Tree: p.Tree, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
+	if settles(p) {
 		to.Mode = blockmax.And
 		if b.again {
 			to.Mode = blockmax.Or

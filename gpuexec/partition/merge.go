@@ -21,7 +21,7 @@ func openAll(a *blockmax.Partial, p *Plan) {
 func (b *batch) merge(n, j int, asks []inquiry) {
 	p, a := b.plans[n], &b.answers[n]
 	*a = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true}}
-	if p.Mode == blockmax.Or || p.Mode == blockmax.AndOr && b.again {
+	if p.Tree != nil || p.Mode == blockmax.Or || p.Mode == blockmax.AndOr && b.again {
 		a.Pass = blockmax.Or
 	}
 	var lists [][]blockmax.Hit
@@ -80,8 +80,8 @@ func (b *batch) settle(a *blockmax.Partial, p *Plan) {
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
-	undecided := p.Mode == blockmax.AndOr && !b.again && a.Top.Total < p.K
-	if undecided || widened && (p.CountAll || p.Mode == blockmax.AndOr) {
+	undecided := settles(p) && !b.again && a.Top.Total < p.K
+	if undecided || widened && (p.CountAll || settles(p)) {
 		openAll(a, p)
 		return
 	}
@@ -118,12 +118,15 @@ func isOpen(a *blockmax.Partial, p *Plan, doc uint32) bool {
 	return false
 }
 
+// settles reports whether AND decides what OR of the plan has to do.
+func settles(p *Plan) bool { return p.Tree == nil && p.Mode == blockmax.AndOr }
+
 // second returns the plans of mode AndOr that have found too few documents as AND.
 func (b *batch) second() (some []int) {
 	b.again = true
 	for _, n := range b.first {
 		p, a := b.plans[n], &b.answers[n]
-		if p.Mode == blockmax.AndOr && len(a.Open) == 0 && a.Top.Total < p.K {
+		if settles(p) && len(a.Open) == 0 && a.Top.Total < p.K {
 			some = append(some, n)
 		}
 	}

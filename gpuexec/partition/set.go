@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -80,12 +79,7 @@ func New(devices []Device, o Options) *Set {
 }
 
 // Refuses returns why the devices cannot answer a plan, whatever they have in memory, or nil.
-func (s *Set) Refuses(p *Plan) error {
-	if p.Tree != nil {
-		return errors.New("partition: a boolean tree")
-	}
-	return s.members[0].Refuses(p)
-}
+func (s *Set) Refuses(p *Plan) error { return s.members[0].Refuses(p) }
 
 // Lost is why no device can be used any longer, or nil.
 func (s *Set) Lost() error {

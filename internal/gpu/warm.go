@@ -44,7 +44,7 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 	}
 	defer done()
 	if q.Plan.Tree != nil {
-		return nil // GPUs do not run trees
+		return nil // they visit all blocks of their lists, which says nothing about which to keep
 	}
 	mode, need := q.Plan.Mode, uint32(0)
 	switch {
