@@ -156,6 +156,8 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	j.cpu = 0 // what remains of it is unknown
 	if j.allOpen() {
 		by = OnCPU
+	} else {
+		j.query.FailLate = false // it has begun
 	}
 	if err := j.d.begin(ctx, j); err != nil {
 		return Answer{}, err

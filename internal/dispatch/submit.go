@@ -58,7 +58,12 @@ func (d *Dispatcher) withdraw(j *job) bool {
 		return false
 	}
 	d.stats.Withdrawn++
-	d.gauge(time.Now())
+	d.letIn() // no batch may come that would
+	now := time.Now()
+	d.gauge(now)
+	if d.queue.len() > 0 {
+		d.wakeFirst(now, true)
+	}
 	return true
 }
 
