@@ -72,7 +72,7 @@ func (d *Dispatcher) price(now time.Duration, crowded bool) {
 	d.model.calm(time.Duration(int64(now) - last))
 	busy := 0.0
 	if d.processTime != nil {
-		spent := int64(d.processTime())
+		spent := int64(d.processTime()) - d.rescues.Load()
 		busy = float64(spent-d.spent.Swap(spent)) / float64((int64(now)-last)*int64(d.options.Cores))
 	}
 	if crowded {
@@ -82,7 +82,7 @@ func (d *Dispatcher) price(now time.Duration, crowded bool) {
 	if d.quiet() {
 		full = quietCores
 	}
-	ratio := math.Float64frombits(d.ratio.Load()) * math.Exp(priceStep*(full-min(busy, 1)))
+	ratio := math.Float64frombits(d.ratio.Load()) * math.Exp(priceStep*(full-max(0, min(busy, 1))))
 	d.ratio.Store(math.Float64bits(max(leastRatio, min(mostRatio, ratio))))
 }
 

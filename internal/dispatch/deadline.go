@@ -3,6 +3,7 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -32,12 +33,13 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 	if !j.hasDeadline() {
 		return first
 	}
+	j.expected = 0 // it waits by its deadline
 	onCPU = true
 	if !j.misses(d.onDeviceBy(j)) {
 		onCPU = first && d.gate.inTime(j, j.arrived)
 	}
 	if onCPU != first {
-		j.expected = 0 // which was of the other side
+		j.rescued = onCPU
 		j.because("only there the answer is estimated to be in time")
 	}
 	return onCPU
@@ -48,6 +50,7 @@ func (d *Dispatcher) miss(j *job) {
 	switch {
 	case j.query.On == Any && d.options.Policy == Auto:
 		j.because("the GPU would have answered too late")
+		j.rescued = true
 		d.give(j)
 	case j.query.FailLate:
 		j.tell(late)
@@ -68,5 +71,15 @@ func (d *Dispatcher) onDeviceBy(j *job) time.Time {
 	own := d.model.BatchCost(&j.features, min(count, most-1)+1) + j.gpu
 	others := ahead + time.Duration(count/most)*d.model.BatchCost(&j.features, most)
 	took := begun + own + others/time.Duration(max(1, len(d.devices)))
-	return j.arrived.Add(time.Duration(float64(took) * d.model.known.Load().onDevice(d.quiet()).late))
+	return j.arrived.Add(time.Duration(float64(took) * d.slowness()))
+}
+
+// slowness is how many times as long as estimated batches have taken lately, at least 1.
+func (d *Dispatcher) slowness() float64 { return max(1, math.Float64frombits(d.slower.Load())) }
+
+// learnSlowness learns from a batch of an estimated cost. Dispatcher.mu is held.
+func (d *Dispatcher) learnSlowness(cost, took time.Duration) {
+	s := math.Float64frombits(d.slower.Load())
+	s += (min(mostLate, float64(took)/float64(max(1, cost))) - s) / 16
+	d.slower.Store(math.Float64bits(s))
 }

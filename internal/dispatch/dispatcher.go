@@ -215,9 +215,11 @@ func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
 	d.ratio.Store(math.Float64bits(mostRatio))
+	d.slower.Store(math.Float64bits(1))
 	d.inbox.open(runtime.GOMAXPROCS(0))
 	always, more := o.atOnce(len(devices))
 	d.gate.open(always, more)
+	d.gate.counts = &d.gauges
 	d.dues.start, d.queue.dues = d.start, &d.dues
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})
 	for i, dev := range devices {

@@ -37,12 +37,13 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, wait ti
 		return false, -1
 	}
 	wait = time.Hour // a batch that ends makes its worker look again
-	switch full := d.queue.len() >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes; {
+	n := d.queue.len() - len(d.queue.jobs[forLate])
+	switch full := n >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes; {
 	case full || len(dev.line.batches) == 0:
 		return true, 0
 	case len(dev.line.batches) < d.options.Depth:
-		next := d.model.BatchCost(&first.features, d.queue.len()) + d.queue.gpu/time.Duration(d.alive)
-		wait = dev.line.left(now) - dev.lead(min(d.queue.len(), d.options.MaxCount), next)
+		next := d.model.BatchCost(&first.features, n) + d.queue.gpu/time.Duration(d.alive)
+		wait = dev.line.left(now) - dev.lead(min(n, d.options.MaxCount), next)
 		// Where the host takes longer than the device, it works on one batch while the device computes another,
 		// and when it is done, on a third.
 		if n := len(dev.line.batches); n > 1 {
@@ -82,12 +83,16 @@ func (b *batch) reset() {
 func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	b.reset()
 	d.sortOut(dev, time.Now())
+	most := d.options.MaxCount
 	for _, g := range [...]group{forDevices, forEither, forCPU, forLate} {
 		if g >= forCPU && g != forEither && len(b.jobs) > 0 {
 			break
 		}
+		if g == forLate {
+			most = max(1, most/lateBatch)
+		}
 		jobs, n := d.queue.jobs[g], 0
-		for n < len(jobs) && len(b.jobs) < d.options.MaxCount && b.add(jobs[n], dev, d.options.MaxBytes) {
+		for n < len(jobs) && len(b.jobs) < most && b.add(jobs[n], dev, d.options.MaxBytes) {
 			n++
 		}
 		d.queue.takeFirst(g, n)
@@ -97,23 +102,36 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 	}
 }
 
-// sortOut takes queries out of the queue that the next batch would answer too late. While batches
-// are small, that makes room for few: then it takes only those that are late before the batch begins.
+// lateBatch: while nothing else waits, late queries get batches of one in so many of MaxCount. Nobody
+// interrupts these when others arrive.
+const lateBatch = 16
+
+// sortOut takes queries out of the queue that the next batch would answer too late: first those that no
+// batch answers in time, then those that are late when all that wait are in it, since all its queries
+// are answered when it is done.
 func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	first := d.queue.first(forDevices, forEither)
 	if first == nil || !first.hasDeadline() {
 		return
 	}
-	took := dev.line.left(now)
-	if waiting, n := d.queue.len(), min(d.queue.len(), d.options.MaxCount); n > d.options.MaxCount/4 {
-		took += d.model.BatchCost(&first.features, n) + d.queue.gpu*time.Duration(n)/time.Duration(waiting)
-		took = time.Duration(float64(took) * d.model.known.Load().busy.late)
-	}
-	end := now.Add(took)
-	for _, g := range [...]group{forDevices, forEither} {
-		for _, j := range d.queue.takeHopeless(g, end) {
-			d.miss(j)
+	left, slowness := dev.line.left(now), d.slowness()
+	take := func(n int, cost time.Duration) {
+		end := now.Add(time.Duration(float64(left+d.model.BatchCost(&first.features, n)+cost) * slowness))
+		for _, g := range [...]group{forDevices, forEither} {
+			for _, j := range d.queue.takeHopeless(g, end) {
+				d.miss(j)
+			}
 		}
+	}
+	take(1, 0)
+	n, cost := 0, time.Duration(0)
+	for _, g := range [...]group{forDevices, forEither} {
+		for _, j := range d.queue.jobs[g][:min(len(d.queue.jobs[g]), d.options.MaxCount-n)] {
+			n, cost = n+1, cost+j.gpu
+		}
+	}
+	if n > 0 {
+		take(n, cost)
 	}
 }
 

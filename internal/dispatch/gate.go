@@ -20,9 +20,11 @@ type gate struct {
 	free  int // cores that no query has
 	spare int // the same, of the reserved ones
 	line  []*job
-	late  []*job        // by arrival
+	late  []*job        // by arrival; counts has them apart
 	tardy int           // of those, how many compute
 	load  time.Duration // estimated cost of the queries that compute
+
+	counts *gauges // what others think that cores have to do; may be nil
 }
 
 // lateShare: at most one core in so many computes queries that will be late, without the help of
@@ -115,6 +117,7 @@ func (g *gate) refuse(j *job, now time.Time) {
 		return
 	}
 	g.late = append(g.late, j)
+	g.counts.setAside(j, true)
 }
 
 // maySpare reports whether a job may have a reserved core, when so many are free: a query with a
@@ -176,7 +179,7 @@ func (g *gate) nextLate(spare bool, now time.Time) *job {
 	for i := 0; i < len(g.late); i++ {
 		j := g.late[i]
 		if j.query.FailLate && j.misses(now.Add(min(j.cpu, j.helped))) {
-			g.late = slices.Delete(g.late, i, i+1)
+			g.takeLate(i)
 			i--
 			j.tell(late)
 			continue
@@ -195,11 +198,18 @@ func (g *gate) nextLate(spare bool, now time.Time) *job {
 	if best < 0 || !saved && (g.late[best].query.FailLate || g.tardy >= max(1, g.always/lateShare)) {
 		return nil
 	}
-	j := g.late[best]
-	g.late = slices.Delete(g.late, best, best+1)
+	j := g.takeLate(best)
 	if j.tardy = !saved; j.tardy {
 		g.tardy++
 	}
+	return j
+}
+
+// takeLate takes out a late job.
+func (g *gate) takeLate(i int) *job {
+	j := g.late[i]
+	g.late = slices.Delete(g.late, i, i+1)
+	g.counts.setAside(j, false)
 	return j
 }
 
@@ -207,11 +217,13 @@ func (g *gate) nextLate(spare bool, now time.Time) *job {
 func (g *gate) withdraw(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, of := range []*[]*job{&g.line, &g.late} {
-		if i := slices.Index(*of, j); i >= 0 {
-			*of = slices.Delete(*of, i, i+1)
-			return true
-		}
+	if i := slices.Index(g.line, j); i >= 0 {
+		g.line = slices.Delete(g.line, i, i+1)
+		return true
+	}
+	if i := slices.Index(g.late, j); i >= 0 {
+		g.takeLate(i)
+		return true
 	}
 	return false
 }

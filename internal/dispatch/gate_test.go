@@ -78,6 +78,42 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestGateCounts: late queries that wait until nobody else does do not count as work of the cores.
+func TestGateCounts(t *testing.T) {
+	g := gate{counts: new(gauges)}
+	g.open(1, 0)
+	now := time.Now()
+	enter := func(cpu, due time.Duration) *job {
+		j := &job{ready: make(chan struct{}, 1), cpu: cpu, helped: cpu, query: Query{Due: now.Add(due)}, due: now.Add(due)}
+		g.counts.count(j, 1)
+		g.enter(j, false, now)
+		return j
+	}
+	want := func(running int64, load time.Duration) {
+		t.Helper()
+		if n, l := g.counts.running.Load(), time.Duration(g.counts.load.Load()); n != running || l != load {
+			t.Errorf("%d queries of %v count, want %d of %v", n, l, running, load)
+		}
+	}
+	first := enter(1, time.Hour)
+	late := enter(10, 1)
+	gone := enter(20, 1)
+	want(1, 1)
+	if n := g.counts.apart.Load(); n != 2 {
+		t.Errorf("%d queries are apart, want 2", n)
+	}
+	if !g.withdraw(gone) {
+		t.Error("a late query cannot be withdrawn")
+	}
+	want(2, 21) // its caller counts it no longer
+	g.counts.count(gone, -1)
+	g.leave(first, now)
+	g.counts.count(first, -1)
+	if want(1, 10); late.state != admitted {
+		t.Error("the late query does not get the idle core")
+	}
+}
+
 func simRng() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
 // TestGateForgets: a query whose caller no longer waits gets no core, and no other waits for it.

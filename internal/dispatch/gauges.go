@@ -15,15 +15,21 @@ type gauges struct {
 	begun  atomic.Int64 // queries in batches under way
 	free   atomic.Int64 // when the first device will be done with its batches, after Dispatcher.start
 
+	slower atomic.Uint64 // bits of a float64: how many times as long as estimated batches take, of late
+
 	running atomic.Int64 // queries that the CPU computes, or is about to
 	load    atomic.Int64 // their estimated cost, in nanoseconds
+
+	// Queries of the CPU that those two do not count, because others go before them: rescued ones, and late ones that wait until nobody else does.
+	apart atomic.Int64
 
 	computed, completed, given, turnedAway atomic.Int64 // of Stats
 
 	// Of Auto.
 	ratio              atomic.Uint64 // bits of a float64
 	priced             atomic.Int64  // when the ratio was last moved, after Dispatcher.start
-	spent              atomic.Int64  // time of the process on cores, at that time
+	spent              atomic.Int64  // time of the process on cores, at that time, without that for rescued queries
+	rescues            atomic.Int64  // time on cores for rescued queries
 	gpuTrial, cpuTrial trialClock
 }
 
@@ -51,14 +57,35 @@ const quietQueries = 16
 // take counts a query that the CPU will compute.
 func (d *Dispatcher) take(j *job) {
 	j.granted = true
-	d.running.Add(1)
-	d.load.Add(int64(j.cpu))
+	d.count(j, 1)
 }
 
 // leave counts it no longer: it has been computed, or its caller has given up.
 func (d *Dispatcher) leave(j *job) {
-	d.running.Add(-1)
-	d.load.Add(-int64(j.cpu))
+	d.count(j, -1)
+}
+
+// count adds queries like j, of which n may be negative, to those that the CPU has, or to those apart.
+func (g *gauges) count(j *job, n int64) {
+	if j.rescued {
+		g.apart.Add(n)
+		return
+	}
+	g.running.Add(n)
+	g.load.Add(n * int64(j.cpu))
+}
+
+// setAside moves a query to those apart, or back.
+func (g *gauges) setAside(j *job, aside bool) {
+	if g == nil || j.rescued {
+		return
+	}
+	n := int64(1)
+	if !aside {
+		n = -1
+	}
+	g.count(j, -n)
+	g.apart.Add(n)
 }
 
 // A trialClock says when a side is to be tried that the policy has not chosen for a while.

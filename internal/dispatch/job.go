@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type job struct {
 	onSpare  bool // that core is reserved while they work
 	reserved bool // it may have such a core
 	tardy    bool // it has a core of the gate though it will be late
+	rescued  bool // a device would have answered it too late, so the CPU got it
 	ungated  bool // it needs no core of the gate
 	forced   bool // no device can answer it
 	partial  blockmax.Partial
@@ -217,6 +219,9 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 		r.core = r.took
 	case r.core < r.took/16 || r.core > r.took: // the goroutine has changed threads
 		r.core = 0
+	}
+	if j.rescued {
+		j.d.rescues.Add(int64(cmp.Or(r.core, r.took)))
 	}
 	if err == nil {
 		j.d.model.learnCPU(&j.features, r, end)

@@ -23,8 +23,8 @@ const (
 type queue struct {
 	dues  *dues // of what waits; may be nil
 	jobs  [groups][]*job
-	bytes int64         // of all their lists: more than a device will lack
-	gpu   time.Duration // their estimated cost on a device
+	bytes int64         // of all their lists, without those of forLate: more than a device will lack
+	gpu   time.Duration // their estimated cost on a device, likewise
 }
 
 func (q *queue) put(j *job, g group) {
@@ -34,8 +34,10 @@ func (q *queue) put(j *job, g group) {
 		j.slot = q.dues.slot(j.due, j.arrived)
 		q.dues.add(j.slot, j.gpu)
 	}
-	q.bytes += j.features.Bytes
-	q.gpu += j.gpu
+	if g != forLate {
+		q.bytes += j.features.Bytes
+		q.gpu += j.gpu
+	}
 }
 
 func (q *queue) len() (n int) {
@@ -47,8 +49,10 @@ func (q *queue) len() (n int) {
 
 // gone subtracts a job from the sums.
 func (q *queue) gone(j *job) {
-	q.bytes -= j.features.Bytes
-	q.gpu -= j.gpu
+	if j.group != forLate {
+		q.bytes -= j.features.Bytes
+		q.gpu -= j.gpu
+	}
 	if j.counted {
 		q.dues.add(j.slot, -j.gpu)
 	}

@@ -34,7 +34,7 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.unlock()
 	s := d.stats
 	s.OnCPU, s.OnBoth, s.ToCPU, s.TurnedAway = d.computed.Load(), d.completed.Load(), d.given.Load(), d.turnedAway.Load()
-	s.Queued, s.Running = d.queue.len()+len(d.waiting), int(d.running.Load())
+	s.Queued, s.Running = d.queue.len()+len(d.waiting), int(d.running.Load()+d.apart.Load())
 	return s
 }
 
