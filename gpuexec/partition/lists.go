@@ -98,9 +98,12 @@ type keyless struct {
 	parts map[keylessID]*listPart
 }
 
+// Plans may cut the segment of a list without a key otherwise.
 type keylessID struct {
-	list   *postings.List
-	bounds *blockmax.Bounds
+	list     *postings.List
+	bounds   *blockmax.Bounds
+	from, to uint32
+	whole    bool
 }
 
 // A stretch is a range of a segment as a segment of its own, which begins at document start.
@@ -133,7 +136,7 @@ func (s *Set) partOf(i int, t *blockmax.Term, r stretch, memo *keyless) (of bloc
 			known, key = nil, 0 // the segment was cut otherwise: what is cached is another part
 		}
 	}
-	id := keylessID{t.List, t.Bounds}
+	id := keylessID{t.List, t.Bounds, r.from, r.to, r.whole}
 	if key == 0 {
 		memo.mu.Lock()
 		defer memo.mu.Unlock()
