@@ -408,7 +408,10 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 	if !b.byWindows && !b.place(x.cache, x.options.Leave) {
 		became = badList // what the cache admitted must still be copied
 	}
-	if err = x.dev.Do(func(q *device.Queue) { x.put(q, s, became == started) }); err != nil {
+	handed := time.Now()
+	err = x.dev.Do(func(q *device.Queue) { x.put(q, s, became == started) })
+	x.note(Times{Driver: time.Since(handed)})
+	if err != nil {
 		x.forgetAll() // admitted pieces may not have been copied
 	}
 	return became, err

@@ -36,6 +36,7 @@ const (
 
 // A hostLoad is queries over lists that have directories only.
 type hostLoad struct {
+	docs    int
 	terms   []term
 	queries [][]int
 }
@@ -43,16 +44,16 @@ type hostLoad struct {
 func newHostLoad() *hostLoad {
 	c := gov2.Generate(gov2.Options{Docs: hostDocs / hostScale, Queries: hostQueries})
 	norms := make([]uint8, hostDocs)
-	h := &hostLoad{queries: c.Queries}
+	h := &hostLoad{docs: hostDocs, queries: c.Queries}
 	for i := range c.Lists {
-		l, bounds := directory(c.Lists[i].List.Count * hostScale)
+		l, bounds := directory(c.Lists[i].List.Count*hostScale, hostDocs)
 		h.terms = append(h.terms, term{List: l, Norms: norms, Table: c.Lists[i].Table, Bounds: bounds, Key: uint64(i + 1)})
 	}
 	return h
 }
 
-// directory is a list of count evenly spread postings, without the postings.
-func directory(count int) (*postings.List, *blockmax.Bounds) {
+// directory is a list of count evenly spread postings in docs documents, without the postings.
+func directory(count, docs int) (*postings.List, *blockmax.Bounds) {
 	blocks := (count + postings.BlockSize - 1) / postings.BlockSize
 	l := &postings.List{
 		Count: count, BlockSize: postings.BlockSize,
@@ -64,7 +65,7 @@ func directory(count int) (*postings.List, *blockmax.Bounds) {
 		bounds.Best = append(bounds.Best, uint16(highest-1000*i))
 	}
 	for block := range blocks {
-		l.Last[block] = uint32(uint64(hostDocs-1) * uint64(block+1) / uint64(blocks))
+		l.Last[block] = uint32(uint64(docs-1) * uint64(block+1) / uint64(blocks))
 		l.Off[block] = uint32(8 * block)
 		bounds.Block[block] = uint16(40_000 + block%20_000)
 		if block%extentBlocks == extentBlocks-1 || block == blocks-1 {
@@ -78,11 +79,11 @@ func directory(count int) (*postings.List, *blockmax.Bounds) {
 func (h *hostLoad) plans(k int) (plans []*Plan) {
 	for _, q := range h.queries {
 		p := &Plan{Mode: blockmax.Or, K: k}
-		s := blockmax.Segment{Docs: hostDocs}
+		s := blockmax.Segment{Docs: uint32(h.docs)}
 		var weights []float64
 		for _, i := range q {
 			s.Terms = append(s.Terms, h.terms[i])
-			weights = append(weights, blockmax.Lucene.Weight(hostDocs, uint64(h.terms[i].List.Count)))
+			weights = append(weights, blockmax.Lucene.Weight(uint64(h.docs), uint64(h.terms[i].List.Count)))
 		}
 		p.Weights, _ = blockmax.Scale(weights)
 		p.Segments = []blockmax.Segment{s}

@@ -22,6 +22,10 @@ type record struct {
 	blockSize  uint32
 	lastSize   uint32 // postings of the last block
 	strips     uint32 // that have postings, of a packed record
+	heads      uint32 // rows of all parts before the blocks
+	bounds     uint32 // of these, rows of bounds, of levels of cells, or of what a packed record has
+	spread     uint32 // bytes that bounds take once they are spread out; 0 if the record is not packed
+	flat       flatLayout
 	place      uint64 // on the device, valid in generation
 	generation uint64 // of residents
 	slot       int    // and the batch that copies it to that place
@@ -191,7 +195,10 @@ func (w *recordWriter) measure() {
 		r.blocks, r.blockSize, r.lastSize = uint32(end-block), uint32(l.BlockSize), uint32(l.BlockLen(end-1))
 		r.strips = w.shape.windowTiles(w.docs, i) * tileStrips
 		payload := l.Off[end-1] + uint32(l.Enc[end-1].Rows(l.BlockLen(end-1))) - l.Off[block]
-		r.rows = uint32(w.shape.recordParts(r, w.shape.windowTiles(w.docs, i)).rows)/rowBytes + payload
+		tiles := w.shape.windowTiles(w.docs, i)
+		r.lay(w.shape, tiles)
+		r.flat = w.shape.flatLayout(r.blocks*r.blockSize, tiles)
+		r.rows = r.heads + payload
 	}
 }
 
@@ -223,13 +230,15 @@ func (s Shape) recordParts(r *record, tiles uint32) (p recordLayout) {
 	return p
 }
 
-// spreadBytes is the memory that bounds and bits of a packed record take once they are spread out.
-// Those of other records are used where they are.
-func (s Shape) spreadBytes(r *record, tiles uint32) int {
-	if s.recordParts(r, tiles).packed {
-		return 2 * int(tiles) * tileStrips
+// lay lays out the record, and takes note of what batches need to know of that. Bounds and bits of a
+// packed record are spread out by kernels; those of others are used where they are.
+func (r *record) lay(s Shape, tiles uint32) recordLayout {
+	p := s.recordParts(r, tiles)
+	r.heads, r.bounds, r.spread = uint32(p.rows/rowBytes), uint32(p.last/rowBytes), 0
+	if p.packed {
+		r.spread = uint32(2 * tiles * tileStrips)
 	}
-	return 0
+	return p
 }
 
 // write writes all records to their known places.
@@ -347,10 +356,10 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBou
 	from, strips := window*w.shape.WindowTiles*tileStrips, int(tiles)*tileStrips
 	of.bounds, of.lower, of.upper = of.bounds[from:][:strips], of.lower[from:][:strips], of.upper[from:][:strips]
 	// Until now any strip might have a posting.
-	payload := r.rows - uint32(w.shape.recordParts(r, tiles).rows/rowBytes)
+	payload := r.rows - r.heads
 	r.strips = of.countStrips()
-	p := w.shape.recordParts(r, tiles)
-	r.rows = uint32(p.rows/rowBytes) + payload
+	p := r.lay(w.shape, tiles)
+	r.rows = r.heads + payload
 	clear(to[:p.rows])
 	if p.packed {
 		of.writePacked(unsafe.Slice(view[uint32](to), tiles), unsafe.Slice(view[uint16](to[p.ofStrips:]), (p.last-p.ofStrips)/2))

@@ -26,6 +26,13 @@ func (s *staging) free() int { return max(0, min(len(s.host), s.size-s.kept)-s.u
 
 // put returns n cleared elements that will be copied to the device, and their address there.
 func put[T any](s *staging, n int) (elements []T, address uint64) {
+	elements, address = reserve[T](s, n)
+	clear(elements)
+	return elements, address
+}
+
+// reserve is put, but the contents are arbitrary.
+func reserve[T any](s *staging, n int) (elements []T, address uint64) {
 	if n == 0 {
 		return nil, 0
 	}
@@ -36,7 +43,6 @@ func put[T any](s *staging, n int) (elements []T, address uint64) {
 	}
 	at := s.used
 	s.used += bytes
-	clear(s.host[at:s.used])
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.host[at])), n), s.address + uint64(at)
 }
 

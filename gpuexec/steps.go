@@ -31,8 +31,9 @@ func (n need) exceeds(m need) bool { return n.flat > m.flat || n.other > m.other
 // has reports whether the list has postings in a window.
 func (k *keptList) has(window int) bool { return window < len(k.windows) && k.windows[window].rows > 0 }
 
-// divide chooses the track of a batch, and divides its windows into steps.
-func (b *batch) divide() {
+// divide chooses the track of a batch, and divides its windows into steps. It reports false if a
+// window needs more memory than there is: nothing has been written then.
+func (b *batch) divide() bool {
 	w := &b.windowed
 	count := 1
 	for _, kept := range w.lists {
@@ -45,7 +46,13 @@ func (b *batch) divide() {
 		}
 	})
 	w.track = w.windows.choose(w.needs)
-	ends := stepsOf(w.needs, w.track.room(0).need(), b.stepWindows())
+	room := w.track.room(0).need()
+	for i := range w.needs {
+		if n := &w.needs[i]; n.flat > room.flat || !n.mayStay && n.other > room.other {
+			return false
+		}
+	}
+	ends := stepsOf(w.needs, room, b.stepWindows())
 	w.steps, w.most = w.steps[:0], 1
 	from := 0
 	for _, to := range ends {
@@ -53,6 +60,7 @@ func (b *batch) divide() {
 		w.most = max(w.most, to-from)
 		from = to
 	}
+	return true
 }
 
 // needOf is the memory that a window takes at most: as if no further record came to stay.
@@ -63,12 +71,10 @@ func (b *batch) needOf(window int) (n need) {
 			continue
 		}
 		r, e := &kept.windows[window], &b.lists.entries[i]
-		tiles := b.shape.windowTiles(e.docs, window)
-		l := b.shape.flatLayout(r.blocks*r.blockSize, tiles)
-		n.marks += wholeRows(4 * int(tiles))
+		n.marks += wholeRows(4 * int(b.shape.windowTiles(e.docs, window)))
 		n.units += int(r.blocks+sliceUnit-1) / sliceUnit
-		n.flat += wholeRows(int(l.bound))
-		n.other += wholeRows(b.shape.spreadBytes(r, tiles))
+		n.flat += wholeRows(int(r.flat.bound))
+		n.other += wholeRows(int(r.spread))
 		if e.kept != nil && !w.windows.residents.has(r) {
 			n.other += int(r.rows) * rowBytes
 			n.mayStay = n.mayStay || w.windows.residents.admits(e.known)

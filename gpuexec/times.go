@@ -14,6 +14,7 @@ import (
 type Times struct {
 	Batches int64
 	Host    time.Duration // to make batches and to hand them to the device
+	Driver  time.Duration // of Host, to hand them to it; when its queues are full, that waits for it
 	Answers time.Duration // to read the results
 	// On the device, by its own clock, from the first kernel of each batch to its last; with
 	// Options.Timed.
@@ -40,6 +41,7 @@ func (x *Executor) note(t Times) {
 	defer x.timesMu.Unlock()
 	x.times.Batches += t.Batches
 	x.times.Host += t.Host
+	x.times.Driver += t.Driver
 	x.times.Answers += t.Answers
 	x.times.Kernels += t.Kernels
 	x.times.WantedBytes += t.WantedBytes

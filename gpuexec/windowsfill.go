@@ -23,7 +23,9 @@ func (b *batch) fillWindows() (ok bool) {
 		return false
 	}
 	b.tileRoom, b.poolRoom = 2*b.kMost+max(poolSlack, leastRoom), b.poolRoomFor(b.kMost)
-	b.divide()
+	if !b.divide() {
+		return false
+	}
 	b.countTiles()
 	b.results = b.keepResults()
 	b.layScenes()
@@ -207,10 +209,10 @@ func (b *batch) putStep(i int) bool {
 	t := &w.steps[i]
 	t.third = (w.track.turn + i) % len(w.track.thirds)
 	c, slices := &w.scenes[t.third], (t.to-t.from)*len(b.lists.entries)
-	rows, sceneAt := put[[rowBytes]byte](s, c.bytes/rowBytes)
+	rows, sceneAt := reserve[[rowBytes]byte](s, c.bytes/rowBytes)
 	var at devWindow
-	t.listSlices, at.slices = put[devSlice](s, slices)
-	t.fetches, at.fetches = put[devFetch](s, slices)
+	t.listSlices, at.slices = reserve[devSlice](s, slices)
+	t.fetches, at.fetches = reserve[devFetch](s, slices)
 	_, at.counters = put[uint32](s, windowCounters)
 	b.fillStepPasses(i, t)
 	devices, address := put[devWindow](s, 1)
@@ -248,9 +250,8 @@ func (b *batch) putWindow(window int, room *transient) {
 			continue
 		}
 		r, e := &kept.windows[window], &b.lists.entries[n]
-		l := b.shape.flatLayout(r.blocks*r.blockSize, b.shape.windowTiles(e.docs, window))
-		room.takeFlat(int(l.bound))
-		room.take(b.shape.spreadBytes(r, b.shape.windowTiles(e.docs, window)))
+		room.takeFlat(int(r.flat.bound))
+		room.take(int(r.spread))
 		if e.kept == nil || w.windows.residents.has(r) {
 			continue
 		}
@@ -272,6 +273,9 @@ func (b *batch) fillStep(i int) {
 	entries, firstTile := len(b.lists.entries), uint32(0)
 	lists := unsafe.Slice((*devList)(unsafe.Pointer(&t.memory[0])), w.most*entries)
 	parts := unsafe.Slice((*devPart)(unsafe.Pointer(&t.memory[w.parts])), w.most*len(b.parts))
+	used := t.to - t.from
+	clear(lists[used*entries:])
+	clear(t.memory[w.most*listBytes*entries:])
 	room, marks := t.room, t.marksAt
 	for window := t.from; window < t.to; window++ {
 		at := window - t.from
@@ -297,13 +301,13 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		}
 		r, e := &kept.windows[window], &b.lists.entries[n]
 		tiles := b.shape.windowTiles(e.docs, window)
-		l := b.shape.flatLayout(r.blocks*r.blockSize, tiles)
-		flat, p := room.takeFlat(int(l.bound)), b.shape.recordParts(r, tiles)
+		l := &r.flat
+		flat := room.takeFlat(int(l.bound))
 		d := &t.listSlices[device.sliceCount]
 		*d = devSlice{
-			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(b.shape.spreadBytes(r, tiles)),
+			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(int(r.spread)),
 			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
-			firstUnit: device.units, head: uint32(p.last / rowBytes),
+			firstUnit: device.units, head: r.bounds,
 		}
 		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
 		b.bring(t, e, r, room, d, &fetch)
@@ -314,7 +318,7 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		}
 		t.pieces = t.pieces || d.source != 0
 		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.record, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
-		if p.packed {
+		if r.spread > 0 {
 			d.packed = 1
 			lists[n].flatBound, lists[n].sparse = d.bound, 1
 		}
@@ -341,7 +345,7 @@ func (b *batch) bring(t *step, e *listEntry, r *record, room *transient, d *devS
 	case !w.windows.residents.has(r):
 		d.record = room.take(int(r.rows) * rowBytes)
 		d.source, f.to = r.address, d.record
-		f.rows = uint32(b.shape.recordParts(r, d.tiles).rows / rowBytes)
+		f.rows = r.heads
 	default:
 		if d.record = r.place; r.batch == b.lists.batch && r.slot == b.lists.slot {
 			f.to, f.rows = r.place, r.rows

@@ -28,6 +28,11 @@ type lister struct {
 	base    float32
 	left    float64 // of the rates to be skipped up to the next posting
 	builder postings.Builder
+
+	// The first held postings here are not in builder yet.
+	docs, tfs [postings.BlockSize]uint32
+	codes     [postings.BlockSize]uint8
+	held      int
 }
 
 // list draws the list of a word. It has at least one posting.
@@ -40,9 +45,10 @@ func (d *documents) list(w word, o *Options) *postings.List {
 	for i := range d.sites[:len(d.sites)-1] {
 		l.site(i)
 	}
-	if l.builder.Len() == 0 {
+	if l.builder.Len()+l.held == 0 {
 		l.add(l.rng.Uint32N(o.Docs), 0)
 	}
+	l.flush()
 	return l.builder.View(postings.MaxDoc)
 }
 
@@ -135,8 +141,18 @@ func (l *lister) add(doc uint32, x float32) {
 	tf := uint32(1)
 	mean := repeats + float64(perRate*float64(x))
 	again := mean / (1 + mean)
-	if u := unit(l.r); u < again {
-		tf += uint32(math.Log(u) / math.Log(again))
+	most := max(1, blockmax.CodeLength(code))
+	for u, p := unit(l.r), again; u < p && tf < most; p *= again {
+		tf++
 	}
-	l.builder.Add(doc, min(tf, max(1, blockmax.CodeLength(code))), code)
+	l.docs[l.held], l.tfs[l.held], l.codes[l.held] = doc, tf, code
+	if l.held++; l.held == len(l.docs) {
+		l.flush()
+	}
+}
+
+// flush adds the postings that are held.
+func (l *lister) flush() {
+	l.builder.AddAll(l.docs[:l.held], l.tfs[:l.held], l.codes[:l.held])
+	l.held = 0
 }

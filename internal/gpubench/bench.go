@@ -16,7 +16,6 @@ import (
 
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/internal/collection"
-	"github.com/riffle-search/riffle/internal/gov2"
 )
 
 // A bench is one run of the command.
@@ -103,7 +102,7 @@ func (b *bench) collect() (err error) {
 		name := strings.TrimSuffix(filepath.Base(b.text), ".jsonl.zst") + "/" + strings.TrimSuffix(filepath.Base(b.topics), ".tsv")
 		b.c, err = collection.FromText(name, strings.Split(b.text, ","), b.topics, b.limit)
 	case b.collection == "gov2":
-		b.c = gov2.Generate(gov2.Options{Docs: uint32(b.docs), Queries: b.queries, Postings: b.postings, Seed: b.seed})
+		b.c = b.generate()
 	default:
 		b.c, err = collection.Read(b.collection)
 	}
@@ -121,6 +120,7 @@ func (b *bench) collect() (err error) {
 		of = append(of, b.c.Postings(q))
 	}
 	slices.Sort(of)
+	boundGarbage()
 	b.say("%s: %d documents, %d lists with %d postings (%d MB on a device), made in %.1f s", b.c.Name, b.c.Docs, len(b.c.Lists),
 		postings, b.bytes>>20, time.Since(start).Seconds())
 	b.say("%d queries, postings of one: mean %d, median %d, nine of ten below %d", len(of), b.postingsFrom(0)/int64(len(of)), of[len(of)/2], of[len(of)*9/10])

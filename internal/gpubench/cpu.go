@@ -25,19 +25,23 @@ var modeNames = map[blockmax.Mode]string{blockmax.Or: "or", blockmax.And: "and",
 // A reference is the CPU's answers, measured first.
 type reference struct {
 	plans []*collection.Plan
-	tops  []blockmax.TopK
+	from  int             // the first that is answered
+	tops  []blockmax.TopK // of plans
 }
 
 // reference answers all queries on the CPU, by the best algorithm.
-func (b *bench) reference(p plans) (*reference, error) {
-	if r := b.answers[p]; r != nil {
+func (b *bench) reference(p plans) (*reference, error) { return b.referenceFrom(p, 0) }
+
+// referenceFrom answers the queries from one on.
+func (b *bench) referenceFrom(p plans, from int) (*reference, error) {
+	if r := b.answers[p]; r != nil && r.from <= from {
 		return r, nil
 	}
-	r := &reference{plans: b.c.Plans(p.mode, p.k)}
+	r := &reference{plans: b.c.Plans(p.mode, p.k), from: from}
 	r.tops = make([]blockmax.TopK, len(r.plans))
 	defer b.progress(time.Now(), "the CPU's answers")
-	err := eachPlan(r.plans, func(i int) (err error) {
-		r.tops[i], err = cpuexec.Executor{}.TopK(b.ctx, r.plans[i])
+	err := eachPlan(r.plans[from:], func(i int) (err error) {
+		r.tops[from+i], err = cpuexec.Executor{}.TopK(b.ctx, r.plans[from+i])
 		return err
 	})
 	if err == nil {

@@ -85,6 +85,9 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	batches := (max(all, g.batches*min(size, all)) + size - 1) / size
 	p.queries = batches * size
 	rest := make(chan func() error, p.queries)
+	var done atomic.Int64
+	stop := b.every(10*time.Second, func() { b.say("%d of %d batches, %s", done.Load(), batches, memory()) })
+	defer stop()
 	var feeders, finishers sync.WaitGroup
 	for range underWay {
 		feeders.Go(func() {
@@ -100,6 +103,7 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 					return
 				}
 				fail(b.take(r, numbers, answers, rest, &p, &mu))
+				done.Add(1)
 			}
 		})
 	}
@@ -121,7 +125,7 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	p.times = gpuexec.Times{
 		WantedBytes: times.WantedBytes - timesBefore.WantedBytes, FetchedBytes: times.FetchedBytes - timesBefore.FetchedBytes,
 		ByKernel: map[string]time.Duration{},
-		Host:     times.Host - timesBefore.Host, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
+		Host:     times.Host - timesBefore.Host, Driver: times.Driver - timesBefore.Driver, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
 	}
 	for name, took := range times.ByKernel {
 		p.times.ByKernel[name] = took - timesBefore.ByKernel[name]

@@ -69,6 +69,7 @@ type settings struct {
 	k, batch, cache              numbers
 	threads, delays              numbers
 	stepWindows, readers, tracks numbers
+	windowTiles                  numbers
 	stripTiles, appendHits       signed
 	wholeStrips, appendRoom      numbers
 	algorithms                   string
@@ -153,8 +154,8 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Int64Var(&s.batchBytes, "batch-bytes", 1<<30, "bytes of a batch, of which there are three")
 	f.Int64Var(&s.columnBytes, "column-bytes", 256<<20, "bytes for length codes")
 	f.Int64Var(&s.flatBytes, "flat-bytes", 16<<30, "bytes for flat lists, when all blocks have room, too; -1 for none")
-	f.IntVar(&s.shape.WindowTiles, "window-tiles", 0, "tiles of a window")
-	s.windowBytes, s.stepWindows, s.readers, s.tracks = numbers{0}, numbers{0}, numbers{0}, numbers{0}
+	s.windowTiles, s.windowBytes, s.stepWindows, s.readers, s.tracks = numbers{0}, numbers{0}, numbers{0}, numbers{0}, numbers{0}
+	f.Var(&s.windowTiles, "window-tiles", "tiles of a window, with stream; 0 is the default")
 	f.Var(&s.windowBytes, "window-bytes", "bytes for windows, with stream; 0 is 1,650 MiB")
 	f.Var(&s.stepWindows, "step-windows", "most windows of a step, with stream; 0 is the default, as for those below")
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")

@@ -71,8 +71,22 @@ func (b *bench) streamedPolicies(p plans, share, size int) error {
 	return nil
 }
 
-// streamedShapes measures every combination of the flags -step-windows, -readers and -tracks.
+// streamedShapes measures every combination of the flags -window-tiles, -step-windows, -readers and
+// -tracks.
 func (b *bench) streamedShapes(base string, o gpuexec.Options, p plans, share, size int) error {
+	for _, tiles := range b.windowTiles {
+		name := base
+		if b.shape.WindowTiles = tiles; tiles != 0 {
+			name += fmt.Sprintf(" tiles=%d", tiles)
+		}
+		if err := b.streamedSteps(name, o, p, share, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) streamedSteps(base string, o gpuexec.Options, p plans, share, size int) error {
 	for _, windows := range b.stepWindows {
 		for _, readers := range b.readers {
 			for _, tracks := range b.tracks {
@@ -97,7 +111,8 @@ func (b *bench) streamedShapes(base string, o gpuexec.Options, p plans, share, s
 
 func (b *bench) streamed(name string, o gpuexec.Options, p plans, share, size int) error {
 	return b.measure("stream", name, func() ([]figure, error) {
-		r, err := b.reference(p)
+		half := len(b.c.Queries) / 2
+		r, err := b.referenceFrom(p, half)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +120,6 @@ func (b *bench) streamed(name string, o gpuexec.Options, p plans, share, size in
 		if err != nil {
 			return nil, err
 		}
-		half := len(r.plans) / 2
 		var f demand.Finder
 		for _, plan := range r.plans[:half] {
 			g.Count(&f, plan, plan.Mode, 0)
@@ -150,7 +164,7 @@ func (b *bench) streamFigures(p *pass, size int) []figure {
 	each := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1000 / float64(p.queries) }
 	rate := float64(p.queries) / p.took.Seconds()
 	fs := []figure{
-		{"q/s", rate}, {"kernels, µs", each(p.times.Kernels)}, {"host, µs", each(p.times.Host)}, {"answers, µs", each(p.times.Answers)},
+		{"q/s", rate}, {"kernels, µs", each(p.times.Kernels)}, {"host, µs", each(p.times.Host)}, {"of that driver, µs", each(p.times.Driver)}, {"answers, µs", each(p.times.Answers)},
 		{"batch, ms", 1000 * float64(size) / rate},
 		{"KB fetched", float64(p.times.FetchedBytes) / float64(p.queries) / 1e3},
 		{"GB/s", float64(p.times.FetchedBytes) / p.took.Seconds() / 1e9},
