@@ -18,7 +18,7 @@ const appendSlack = 128
 
 // appends reports whether a query appends. What byStrips says of it must be known.
 func (b *batch) appends(q *query) bool {
-	return (q.byStrips || q.plan.Tree != nil && !q.counted) && b.shape.appends(q.plan.K)
+	return (q.byStrips || q.byTree) && b.shape.appends(q.plan.K)
 }
 
 // appendRoom is how many keys the list of such a query has room for.

@@ -58,7 +58,7 @@ type tileCounts struct{ whole, strips, trees uint32 }
 
 func (c *tileCounts) add(q *query, n uint32) {
 	switch {
-	case q.plan.Tree != nil:
+	case q.byTree:
 		c.trees += n
 	case q.byStrips:
 		c.strips += n
@@ -205,7 +205,7 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		switch {
 		case q.counted:
 			d.steps, d.stepCount = steps+uint64(q.steps[0])*uint64(stepBytes), uint32(q.steps[1]-q.steps[0])
-		case q.plan.Tree != nil:
+		case q.byTree:
 			b.putTree(d, q, nodes)
 		}
 		if d.counts != 0 {

@@ -31,11 +31,7 @@ func (s *stepper) begin() { s.steps, s.plan = s.steps[:0], nil }
 func (s *stepper) compile(p *Plan) (steps [2]int, ok bool) {
 	s.plan, s.slots = p, 0
 	steps[0] = len(s.steps)
-	tree := p.Tree
-	if tree == nil {
-		tree = flatTree(p)
-	}
-	s.node(tree, 0)
+	s.node(treeOf(p), 0)
 	if s.slots >= countSlotsMost {
 		s.steps = s.steps[:steps[0]]
 		return steps, false
@@ -44,8 +40,11 @@ func (s *stepper) compile(p *Plan) (steps [2]int, ok bool) {
 	return steps, true
 }
 
-// flatTree is an OR or an AND of all terms as a tree.
-func flatTree(p *Plan) *blockmax.Node {
+// treeOf is the tree of a plan; of a flat one, an OR or an AND of all terms.
+func treeOf(p *Plan) *blockmax.Node {
+	if p.Tree != nil {
+		return p.Tree
+	}
 	leaves := make([]blockmax.Node, len(p.Weights))
 	for t := range leaves {
 		leaves[t] = blockmax.Node{Leaf: true, Term: t}

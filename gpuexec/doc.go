@@ -69,8 +69,8 @@
 //
 // A tree goes by strips whether its lists are flat or not; blocks of other lists are decoded for each
 // strip that they touch. Refused are: sets of documents, proximities, BM25F, the best of several
-// scores, a second tree for few hits, trees that documents without any of their words match, and with
-// Stream all trees.
+// scores, and trees that documents without any of their words match. A tree with another one for few
+// hits takes a second batch if it has too few (turns.go).
 //
 // # Missing extents
 //
@@ -100,6 +100,9 @@
 //	fetch_pieces    reads them from main memory, in pieces of about 1 KB
 //	flatten_slices  makes them flat, in memory that steps share
 //	or_strips ...   as above
+//
+// Trees go by windows, too, and so do flat plans of more than 32 terms, as trees of one node. Plans of
+// mode AndOr run as And, and those with too few hits once more, as Or (turns.go).
 //
 // Two bits for each cell of a list say whether it has postings there, and how high their impacts
 // are. In a strip that two lists share, their postings are seldom in one cell, and their high
@@ -158,6 +161,7 @@
 //	counts.go         plans of which only the total is wanted, as steps on rows of bits
 //	launch.go         which kernels run, in which order
 //	results.go        what comes back
+//	turns.go          plans that run again when they find too few documents
 //	times.go          where the time goes
 //	executor.go       batches under way: three, so that copies and kernels overlap
 package gpuexec

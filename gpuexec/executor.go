@@ -48,9 +48,9 @@ type Options struct {
 
 	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches
 	// process the documents window by window: what a window lacks is copied from main memory, and
-	// all of it that can matter is scored as flat postings. FlatBytes is then ignored. Cache serves
-	// only plans that do not go by windows: those of mode AndOr, or with more than 32 terms. But its
-	// Policy chooses the lists that stay, too: VFB and Qtf by visits, QtfDf by visits for the length.
+	// all of it that can matter is scored as flat postings. FlatBytes is then ignored, and so is Cache,
+	// but for its Policy, which chooses the lists that stay: VFB and Qtf by visits, QtfDf by visits for
+	// the length.
 	Stream bool
 
 	// WindowBytes is the memory for what windows copy and make flat. The default is what is best for
@@ -276,10 +276,9 @@ func (x *Executor) Name() string {
 // Prunes reports whether blocks that cannot matter are skipped.
 func (x *Executor) Prunes() bool { return x.options.Algorithm.prunes() }
 
-// Run answers plans, in one batch if they fit into its memory, else in several. Answers are
-// parallel to plans. An error means that nothing is answered. It comes from the device or from the
-// context.
-func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
+// runOnce answers plans, none of which is answered in two turns (turns.go): of one with Else, it
+// answers the tree.
+func (x *Executor) runOnce(ctx context.Context, plans []*Plan) ([]Answer, error) {
 	answers := make([]Answer, len(plans))
 	var taken []int
 	for i, p := range plans {
@@ -289,32 +288,14 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 			taken = append(taken, i)
 		}
 	}
-	streamed, others := x.divideByWindows(plans, taken)
-	for i, some := range [][]int{streamed, others} {
-		if err := x.run(ctx, plans, some, answers, i == 0); err != nil {
-			return nil, err
-		}
+	if err := x.run(ctx, plans, taken, answers); err != nil {
+		return nil, err
 	}
 	return answers, nil
 }
 
-// divideByWindows separates the plans that go by windows from the others.
-func (x *Executor) divideByWindows(plans []*Plan, taken []int) (streamed, others []int) {
-	if !x.options.Stream {
-		return nil, taken
-	}
-	for _, i := range taken {
-		if x.streams(plans[i]) {
-			streamed = append(streamed, i)
-		} else {
-			others = append(others, i)
-		}
-	}
-	return streamed, others
-}
-
-// run answers the plans that taken names. Either all or none of them go by windows.
-func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer, byWindows bool) error {
+// run answers the plans that taken names.
+func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers []Answer) error {
 	if len(taken) == 0 {
 		return nil
 	}
@@ -324,6 +305,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	byWindows := x.options.Stream
 	s.batch.byWindows = byWindows
 	if byWindows {
 		x.windows.records.begin()
@@ -352,10 +334,10 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 		return err
 	case len(taken) > 1:
 		half := len(taken) / 2
-		if err := x.run(ctx, plans, taken[:half], answers, byWindows); err != nil {
+		if err := x.run(ctx, plans, taken[:half], answers); err != nil {
 			return err
 		}
-		return x.run(ctx, plans, taken[half:], answers, byWindows)
+		return x.run(ctx, plans, taken[half:], answers)
 	}
 	answers[taken[0]] = refused(plans[taken[0]], became.refusal())
 	return nil

@@ -82,7 +82,8 @@ type query struct {
 	small    uint32 // segments of at most so many documents are left to the CPU
 	left     []blockmax.Span
 	byStrips bool         // kernels/strips.cu scores its tiles
-	tree     compiledTree // of a plan with a tree that is scored
+	byTree   bool         // kernels/tree_strips.cu does
+	tree     compiledTree // of that
 	counted  bool         // kernels/count_matches.cu counts what matches, and nothing is scored
 	steps    [2]int       // of that: a range in the batch's stepper
 	// Whether it would go by strips if its lists had not changed. The extents that matter were then
@@ -115,7 +116,7 @@ func (b *batch) add(of *lookedUp) bool {
 	switch {
 	case b.counts(&q):
 		b.addCounted(&q, found)
-	case p.Tree != nil:
+	case p.Tree != nil || b.byWindows && len(p.Weights) > maxStripTerms:
 		b.addTree(&q, found)
 	default:
 		if p.Mode != blockmax.Or {

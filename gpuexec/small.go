@@ -21,7 +21,7 @@ const (
 // or 0. Counts are not, which the CPU would begin anew, nor AND+OR, of which all documents decide what
 // matches.
 func smallOf(p *Plan, docs uint32) uint32 {
-	if docs == 0 || len(p.Segments) < 2 || p.OnlyTotal || settles(p) {
+	if docs == 0 || len(p.Segments) < 2 || p.OnlyTotal || settles(p) || p.Else != nil {
 		return 0
 	}
 	all := uint64(0)

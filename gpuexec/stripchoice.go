@@ -60,7 +60,7 @@ func (s Shape) byStrips(l stripLoad) bool {
 func (b *batch) chooseStrips() {
 	var all stripLoad
 	for i := range b.queries {
-		if b.queries[i].plan.Tree != nil || b.queries[i].counted {
+		if b.queries[i].byTree || b.queries[i].counted {
 			continue
 		}
 		load, can := b.canGoByStrips(&b.queries[i], (*flats).has)
@@ -75,7 +75,7 @@ func (b *batch) chooseStrips() {
 	for i := range b.parts {
 		pt := &b.parts[i]
 		q := &b.queries[pt.query]
-		strips, expected := q.byStrips || q.plan.Tree != nil || q.counted, q.expected
+		strips, expected := q.byStrips || q.byTree || q.counted, q.expected
 		if strips && pt.way == byLeadBlocks {
 			pt.way = byAndTiles
 		}

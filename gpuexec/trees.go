@@ -38,17 +38,23 @@ func (c *compiler) begin() { c.nodes, c.leaves = c.nodes[:0], c.leaves[:0] }
 // checkTree returns why the device cannot answer a tree, or nil.
 func (x *Executor) checkTree(p *Plan) error {
 	switch {
-	case x.options.Stream:
-		return errors.New("gpuexec: a boolean tree, whose lists would not go by windows")
 	case x.options.Algorithm.byRanges():
 		return errors.New("gpuexec: a boolean tree by ranges")
 	case x.shape.TileShift < minFlatTile || x.shape.TileShift > maxFlatTile:
 		return fmt.Errorf("gpuexec: a boolean tree in tiles of 1<<%d documents", x.shape.TileShift)
-	case p.Else != nil:
-		return errors.New("gpuexec: a boolean tree with another one for few hits")
 	}
+	if p.Else != nil {
+		if err := checkNodes(p.Else); err != nil {
+			return err
+		}
+	}
+	return checkNodes(p.Tree)
+}
+
+// checkNodes returns why the device does not have a tree of these nodes, or nil.
+func checkNodes(root *blockmax.Node) error {
 	leaves, nodes := 0, 1
-	if err := sizeOf(p.Tree, &leaves, &nodes); err != nil {
+	if err := sizeOf(root, &leaves, &nodes); err != nil {
 		return err
 	}
 	switch {
@@ -56,7 +62,7 @@ func (x *Executor) checkTree(p *Plan) error {
 		return fmt.Errorf("gpuexec: a boolean tree of %d words, more than %d", leaves, maxTerms)
 	case nodes > maxNodes:
 		return fmt.Errorf("gpuexec: a boolean tree of %d nodes, more than %d", nodes, maxNodes)
-	case matchesWithout(p.Tree):
+	case matchesWithout(root):
 		return errors.New("gpuexec: a boolean tree that documents match without any of its words")
 	}
 	return nil
@@ -122,10 +128,10 @@ func matchesWithout(n *blockmax.Node) bool {
 	return least <= 0
 }
 
-// compile makes the nodes and leaves of the tree of a plan that the device takes.
+// compile makes the nodes and leaves of a plan that the device takes.
 func (c *compiler) compile(p *Plan) (t compiledTree) {
 	t.nodes[0], t.leaves[0] = len(c.nodes), len(c.leaves)
-	c.node(p, &t, p.Tree, true)
+	c.node(p, &t, treeOf(p), true)
 	t.nodes[1], t.leaves[1] = len(c.nodes), len(c.leaves)
 	return t
 }
@@ -192,9 +198,9 @@ func (c *compiler) node(p *Plan, t *compiledTree, n *blockmax.Node, scores bool)
 	return bit
 }
 
-// addTree adds the segments of a query with a tree where it may match.
+// addTree adds the segments of a query that goes as a tree, where it may match.
 func (b *batch) addTree(q *query, found []*knownList) {
-	q.tree = b.trees.compile(q.plan)
+	q.tree, q.byTree = b.trees.compile(q.plan), true
 	leaves := b.trees.leaves[q.tree.leaves[0]:q.tree.leaves[1]]
 	for s := range q.plan.Segments {
 		seg := &q.plan.Segments[s]

@@ -3,7 +3,6 @@ package gpuexec
 import (
 	"unsafe"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec/device"
 )
 
@@ -175,11 +174,6 @@ func (s Shape) windowTiles(docs uint32, i int) uint32 {
 	return min(uint32(s.WindowTiles), s.tiles(docs)-uint32(i*s.WindowTiles))
 }
 
-// streams reports whether a plan goes by windows.
-func (x *Executor) streams(p *Plan) bool {
-	return x.options.Stream && p.Mode != blockmax.AndOr && len(p.Weights) <= maxStripTerms
-}
-
 // A windowed is the further state of a batch that goes by windows.
 type windowed struct {
 	windows *windows
@@ -214,10 +208,10 @@ type scene struct {
 }
 
 // itemsAt are addresses.
-type itemsAt struct{ strips, flat uint64 }
+type itemsAt struct{ strips, flat, trees uint64 }
 
 // A queueAt has the offsets of a pass's queues from the beginning of a scene.
-type queueAt struct{ tiles, strips, flat int }
+type queueAt struct{ tiles, strips, flat, trees int }
 
 // A step is some consecutive windows of a batch.
 type step struct {

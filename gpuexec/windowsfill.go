@@ -107,8 +107,8 @@ func (b *batch) layScenes() {
 	at := wholeRows(w.parts + w.most*partBytes*len(b.parts))
 	w.queues[0] = at
 	for pass := range w.passes {
-		w.passes[pass] = queueAt{at, at + queueBytes, at + 2*queueBytes}
-		at += 3 * queueBytes
+		w.passes[pass] = queueAt{at, at + queueBytes, at + 2*queueBytes, at + 3*queueBytes}
+		at += 4 * queueBytes
 	}
 	at = wholeRows(at)
 	w.queues[1] = at
@@ -137,7 +137,7 @@ func (b *batch) fillScene(c *scene) {
 	for i := range terms {
 		t, window := &b.terms[i%len(b.terms)], i/len(b.terms)
 		list := window*len(b.lists.entries) + int(t.entry)
-		terms[i] = devTerm{list: c.address + uint64(list*listBytes), weight: t.weight}
+		terms[i] = devTerm{list: c.address + uint64(list*listBytes), weight: t.weight, leaf: t.leaf}
 	}
 	c.terms = at
 	for pass := range passes {
@@ -145,11 +145,11 @@ func (b *batch) fillScene(c *scene) {
 		if pass == andSeeds || pass == andRest {
 			items = b.work.and
 		}
-		most := int(items.strips)
+		strips, trees := int(items.strips), int(items.trees)
 		if pass == andSeeds || pass == orSeeds {
-			most = min(most, seedTiles*len(b.queries))
+			strips, trees = min(strips, seedTiles*len(b.queries)), min(trees, seedTiles*len(b.queries))
 		}
-		c.items[pass] = itemsAt{s.keep(itemBytes * most), s.keep(itemBytes * most)}
+		c.items[pass] = itemsAt{s.keep(itemBytes * strips), s.keep(itemBytes * strips), s.keep(itemBytes * trees)}
 	}
 }
 
@@ -168,6 +168,7 @@ func (b *batch) fillStepPasses(i int, t *step) {
 		}
 		at := w.passes[pass]
 		d.queue, d.stripQueue, d.flatQueue = c.address+uint64(at.tiles), c.address+uint64(at.strips), c.address+uint64(at.flat)
+		d.treeQueue = c.address + uint64(at.trees)
 		_, d.counters = put[uint32](s, 4)
 		t.passes[pass] = address + uint64(pass)*uint64(unsafe.Sizeof(devBatch{}))
 	}
@@ -287,6 +288,7 @@ func (b *batch) fillStep(i int) {
 	for pass, at := range w.passes {
 		view[devQueue](t.memory[at.strips:]).items = c.items[pass].strips
 		view[devQueue](t.memory[at.flat:]).items = c.items[pass].flat
+		view[devQueue](t.memory[at.trees:]).items = c.items[pass].trees
 	}
 }
 

@@ -154,7 +154,7 @@ func (b *batch) modes() (seeds []int) {
 	if b.work.and.strips > 0 {
 		seeds = append(seeds, andSeeds)
 	}
-	if b.work.or.strips > 0 {
+	if b.work.or.strips+b.work.or.trees > 0 {
 		seeds = append(seeds, orSeeds)
 	}
 	return seeds
@@ -184,9 +184,8 @@ func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	b, l := &s.batch, s.batch.windowed.track
 	b.passes = b.windowed.steps[0].passes
 	for _, seeds := range b.modes() {
-		blocks := min(seedTiles*len(b.queries), int(b.tilesOf(seeds).strips))
-		x.scoreStrips(q, s, l.compute, seeds, blocks)
-		if seeds == orSeeds {
+		x.scoreQueues(q, s, seeds, seedTiles*len(b.queries))
+		if blocks := min(seedTiles*len(b.queries), int(b.tilesOf(seeds).strips)); blocks > 0 && seeds == orSeeds {
 			x.launchOn(q, s, l.compute, "or_flat", seeds, blocks)
 		}
 	}
@@ -208,7 +207,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 		}
 	}
 	for _, seeds := range b.modes() {
-		x.scoreStrips(q, s, l.compute, seeds+1, int(b.tilesOf(seeds).strips))
+		x.scoreQueues(q, s, seeds+1, math.MaxInt)
 	}
 	if b.work.or.strips == 0 {
 		q.Record(h.scored, l.compute)
@@ -218,6 +217,18 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	q.After(l.whole, h.strips)
 	x.launchOn(q, s, l.whole, "or_flat", orRest, int(b.work.or.strips))
 	q.Record(h.scored, l.whole)
+}
+
+// scoreQueues launches the kernels for tiles of a pass that go by strips, each for at most most tiles.
+func (x *Executor) scoreQueues(q *device.Queue, s *slot, pass, most int) {
+	b, compute := &s.batch, s.batch.windowed.track.compute
+	tiles := b.tilesOf(pass)
+	if tiles.strips > 0 {
+		x.scoreStrips(q, s, compute, pass, min(most, int(tiles.strips)))
+	}
+	if tiles.trees > 0 {
+		x.launchOn(q, s, compute, "tree_strips", pass, min(most, int(tiles.trees)))
+	}
 }
 
 // tilesOf returns the most tiles of a pass.

@@ -235,8 +235,8 @@ __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, co
     if (left.seed) left.alive = 0;
     return left;
   }
-  uint32_t bound = !marks && q.node_count ? bound_tree(b, part, tile)
-                                          : bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
+  uint32_t bound = q.node_count ? bound_tree(b, part, tile)
+                                : bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
   Key threshold = common_threshold(s);
   uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
   uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
@@ -313,10 +313,10 @@ __device__ __forceinline__ void queue_all(const Batch &b) {
     }
     wanted &= mine.alive != 0;
     enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
-    uint32_t strip_tile = tile | (mine.seed ? strips_only : 0);
+    uint32_t strip_tile = tile | (mine.seed || q.node_count ? strips_only : 0);
     if (marks && wanted) strip_tile = mark_item(part, strip_tile, mine.alive, mine.whole);
     enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole && q.node_count == 0, Item{p, strip_tile, mine.alive});
-    if (!marks) enqueue(*b.tree_queue, wanted && q.node_count, Item{p, tile, mine.alive});
+    enqueue(*b.tree_queue, wanted && q.node_count, Item{p, tile, mine.alive});
     enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
   }
 }

@@ -84,7 +84,7 @@ func (b *batch) prepare(i int) {
 	}
 	switch {
 	case p.Tree != nil:
-		b.least[i] = p.SeedOf(p.Tree)
+		b.least[i] = p.SeedOf(p.Tree) // of one with Else that begins anew: 0, or K documents would have matched
 	case p.Mode != blockmax.And:
 		b.least[i] = p.Seed()
 	}
@@ -225,7 +225,10 @@ func (r room) slice(from, to place) room {
 func (b *batch) makePlan(i, n int, to *Plan, room room, segments []int) error {
 	p := b.plans[n]
 	*to = Plan{Weights: p.Weights, Mode: p.Mode, Tree: p.Tree, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
-	if settles(p) {
+	switch {
+	case p.Else != nil && b.again:
+		to.Tree = p.Else
+	case p.Else == nil && settles(p):
 		to.Mode = blockmax.And
 		if b.again {
 			to.Mode = blockmax.Or

@@ -118,8 +118,9 @@ func isOpen(a *blockmax.Partial, p *Plan, doc uint32) bool {
 	return false
 }
 
-// settles reports whether AND decides what OR of the plan has to do.
-func settles(p *Plan) bool { return p.Tree == nil && p.Mode == blockmax.AndOr }
+// settles reports whether what a plan finds at first decides whether it begins anew: as OR, or with
+// Else instead of its tree.
+func settles(p *Plan) bool { return p.Else != nil || p.Tree == nil && p.Mode == blockmax.AndOr }
 
 // second returns the plans of mode AndOr that have found too few documents as AND.
 func (b *batch) second() (some []int) {

@@ -27,8 +27,13 @@ func (ix *Index) wordTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 		if p.Tree = newBranch(rng, len(p.Weights), most, &left, 3); left == leaves {
 			continue
 		}
+		words := len(p.Weights) // and those of pairs behind them, of which a document has one at most
 		if leaves < 64/alternatives && rng.IntN(2) == 0 {
 			ix.addPairs(rng, p, false)
+		}
+		if rng.IntN(4) == 0 {
+			left := leaves
+			p.Else = newBranch(rng, words, most, &left, 3)
 		}
 		return p.Tree
 	}

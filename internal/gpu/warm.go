@@ -43,7 +43,7 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 		return err
 	}
 	defer done()
-	if q.Plan.Tree != nil {
+	if q.Plan.Tree != nil && !a.options.Stream {
 		return nil // they visit all blocks of their lists, which says nothing about which to keep
 	}
 	mode, need := q.Plan.Mode, uint32(0)
