@@ -22,6 +22,7 @@
 #                     one n times as large, as ranges and as copies (wants DOCS of a GPU's share: n times as many must fit into main memory)
 #   latency    30 s   p50 and p99 by rate of arrival
 #   auto       90 s   policies cpu, gpu and auto at the same loads
+#   deadlines  45 s   searches at random times, due in 5 or 50 ms: how many are in time, by policy and rate of arrival (Ding 2009)
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   counts     1 min  how many documents match, and no more: CPU, GPU by scores and by bits, OR, AND and trees
 #   strips     1 min  what bounds leave alive of tiles, strips and cells, and how many postings; no GPU, so anywhere
@@ -243,7 +244,7 @@ KERNELS
 }
 
 # Whether a part works on the generated collection.
-generates() { case $1 in or | and | andor | cache | huang | policies | devices | ranges | latency | auto | cores | counts | strips) ;; *) return 1 ;; esac; }
+generates() { case $1 in or | and | andor | cache | huang | policies | devices | ranges | latency | auto | deadlines | cores | counts | strips) ;; *) return 1 ;; esac; }
 
 parts() {
   local part failed= began generated
@@ -278,7 +279,7 @@ dry() {
   export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-tiles -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
-  "$0" info tests decode stream or and andor cache huang policies devices latency auto cores counts strips sanitizer ncu
+  "$0" info tests decode stream or and andor cache huang policies devices latency auto deadlines cores counts strips sanitizer ncu
   RIFFLE_EMULATOR_DEVICES=2 "$0" ranges
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"

@@ -23,7 +23,7 @@ var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cac
 // TestParts runs all parts twice: the second run measures nothing.
 func TestParts(t *testing.T) {
 	out := t.TempDir()
-	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "auto", "codecs", "cores", "strips", "keeping", "counts")
+	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts")
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestParts(t *testing.T) {
 		}
 		seen[r.Part]++
 	}
-	want := []string{"or", "and", "andor", "latency", "auto", "codecs", "cores", "strips", "keeping", "counts"}
+	want := []string{"or", "and", "andor", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts"}
 	if gpus, err := device.List(); err == nil && len(gpus) > 0 {
 		want = append(want, "cache", "huang", "policies", "devices")
 	}

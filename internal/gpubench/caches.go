@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/gpuexec"
@@ -16,24 +17,35 @@ func (b *bench) caches() error {
 	if len(b.gpus) == 0 {
 		return nil
 	}
-	for _, share := range b.cache {
-		for _, policy := range []listcache.Policy{listcache.VFB, listcache.Qtf, listcache.QtfDf} {
-			c := cacheSetting{share: share, config: listcache.Config{Policy: policy, Static: true}}
-			if err := b.cached(c); err != nil {
-				return err
-			}
+	for _, rest := range b.rests {
+		if rest != "copied" && rest != "left" {
+			return fmt.Errorf("-rests: there are copied and left, not %q", rest)
 		}
-		for _, c := range []cacheSetting{
-			{share: share, config: listcache.Config{Policy: listcache.VFB}},
-			{share: share, config: listcache.Config{Policy: listcache.VFB, Static: true}, leave: true},
-		} {
-			if err := b.cached(c); err != nil {
+	}
+	for _, share := range b.cache {
+		for _, leave := range []bool{false, true} {
+			if !slices.Contains(b.rests, map[bool]string{false: "copied", true: "left"}[leave]) {
+				continue
+			}
+			for _, policy := range []listcache.Policy{listcache.VFB, listcache.Qtf, listcache.QtfDf} {
+				c := cacheSetting{share: share, leave: leave, config: listcache.Config{Policy: policy, Static: true}}
+				if err := b.cached(c); err != nil {
+					return err
+				}
+			}
+			if leave {
+				continue
+			}
+			if err := b.cached(cacheSetting{share: share, config: listcache.Config{Policy: listcache.VFB}}); err != nil {
 				return err
 			}
 		}
 	}
+	if !slices.Contains(b.rests, "left") {
+		return nil
+	}
 	for _, share := range b.cache {
-		for _, percent := range []int{75, 80, 85, 90, 95} {
+		for _, percent := range b.lambdas {
 			if share == 0 || share == 100 {
 				continue
 			}

@@ -57,11 +57,16 @@ func (s *station) ask(ctx context.Context, r *reference, i int) error {
 
 // askOn does so on one side.
 func (s *station) askOn(ctx context.Context, r *reference, i int, on dispatch.Side) error {
-	a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}, On: on})
+	a, err := s.TopK(ctx, s.query(r, i, on))
 	if err != nil {
 		return err
 	}
 	return r.check(i, &a.TopK)
+}
+
+// query is query i of a reference.
+func (s *station) query(r *reference, i int, on dispatch.Side) dispatch.Query {
+	return dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}, On: on}
 }
 
 // load has clients wait for answers, for a time. It returns queries a second.

@@ -20,6 +20,8 @@
 //	               auto
 //	auto           the policies cpu, gpu and auto at the same loads, from one query at a time to
 //	               saturation: all queries, and a mix with short ones and ones for the CPU alone
+//	deadlines      the share of queries that are answered in time, half of them due in 5 ms and half
+//	               in 50, by rate of arrival: cpu, gpu and auto, and auto that knows the deadlines
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	counts         how many documents match, and no more, of OR, AND and trees: CPU, and GPU by scores
@@ -81,6 +83,8 @@ type settings struct {
 	windowBytes                                numbers
 	policyNames, ways                          words
 	trace, orOnly                              bool
+	rests                                      words
+	lambdas                                    numbers
 	shape                                      gpuexec.Shape
 	tileShift                                  int
 	limits                                     limits
@@ -163,6 +167,9 @@ func (s *settings) declare(f *flag.FlagSet) {
 	s.policyNames, s.ways = words{"qtf"}, words{"static"}
 	f.Var(&s.policyNames, "policies", "what lists stay by, with stream: qtf, qtfdf")
 	f.Var(&s.ways, "ways", "how they are chosen: static, by a log, and learning, which goes on choosing")
+	s.rests, s.lambdas = words{"copied", "left"}, numbers{75, 80, 85, 90, 95}
+	f.Var(&s.rests, "rests", "what becomes of what a static cache lacks, with cache: copied, for one batch, or left to the CPU")
+	f.Var(&s.lambdas, "lambdas", "λ of VFB whose rest is left, in per cent, with cache")
 	f.BoolVar(&s.orOnly, "or-only", false, "measure OR alone, with stream")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
 	f.BoolVar(&s.cpu, "cpu", true, "with or, and and andor, measure the CPU, too")
@@ -231,7 +238,7 @@ var parts = map[string]func(*bench) error{
 	"and":   func(b *bench) error { return b.mode(blockmax.And) },
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
-	"latency": (*bench).latency, "auto": (*bench).autos, "codecs": (*bench).codecs, "cores": (*bench).sharings,
+	"latency": (*bench).latency, "auto": (*bench).autos, "deadlines": (*bench).deadlines, "codecs": (*bench).codecs, "cores": (*bench).sharings,
 	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping, "counts": (*bench).counts,
 }
 
