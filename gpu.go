@@ -19,7 +19,7 @@ import (
 // CPU completes answers for which parts of lists are not resident. Programs built without the tag
 // cuda have no GPU; see docs/GPU.md.
 type GPUOptions struct {
-	// Devices are the numbers of the GPUs to use. The default is all GPUs of the machine.
+	// Devices are the numbers of the GPUs to use, from 0. The default, none, is all GPUs of the machine.
 	Devices []int
 
 	// Required makes Open fail with ErrNoDevice when one of Devices does not exist or cannot be
@@ -59,15 +59,17 @@ type GPUOptions struct {
 	// FlatBytes and NoFlat.
 	Stream bool
 
-	// HostBytes is how much main memory Stream may pin for lists, as they are searched. Lists that
-	// do not fit are copied with every batch. The default is 32 GiB.
+	// HostBytes is how much main memory, in bytes, Stream may pin for lists, as they are searched: for
+	// each GPU, since each has its own. Lists that do not fit are copied with every batch. The default
+	// is 32 GiB.
 	HostBytes int64
 
-	// BatchQueries is the most searches in a batch. The default is 1,024.
+	// BatchQueries is the most searches in a batch, at most 65,536. The default is 1,024.
 	BatchQueries int
 
-	// BatchBytes is the memory for a batch; three are under way at a time. The default is a
-	// sixteenth of MemoryBytes, at most 1 GiB.
+	// BatchBytes is the memory of a GPU for a batch, at least 4 MiB; three are under way at a time.
+	// The default is a sixteenth of the memory, at least 4 MiB and at most 1 GiB. Each batch also
+	// pins a little more than half as much main memory.
 	BatchBytes int64
 
 	// BatchDelay is the longest that a search waits for others to share a batch while its GPU works
@@ -145,6 +147,14 @@ func ParseGPULayout(name string) (GPULayout, error) {
 	return 0, fmt.Errorf("unknown layout %q, want auto, copies or ranges", name)
 }
 
+// Limits of GPUOptions.
+const (
+	mostMemoryBytes  = 64 << 30
+	mostBatchQueries = 1 << 16 // more make several batches
+	leastBatchBytes  = 4 << 20 // of a search with a few short lists
+	batchesUnderWay  = 3
+)
+
 // validate reports every invalid field.
 func (g *GPUOptions) validate() error {
 	var errs []error
@@ -167,8 +177,13 @@ func (g *GPUOptions) validate() error {
 	want(g.HostBytes >= 0, "HostBytes must not be negative, not %d", g.HostBytes)
 	want(g.HostBytes == 0 || g.Stream, "HostBytes is for Stream, which is off")
 	want(!g.Stream || g.FlatBytes == 0 && !g.NoFlat, "Stream takes the place of FlatBytes and NoFlat")
-	want(g.BatchQueries >= 0, "BatchQueries must not be negative, not %d", g.BatchQueries)
-	want(g.BatchBytes >= 0, "BatchBytes must not be negative, not %d", g.BatchBytes)
+	want(g.BatchQueries >= 0 && g.BatchQueries <= mostBatchQueries, "BatchQueries must be 0 to %d, not %d", mostBatchQueries, g.BatchQueries)
+	want(g.BatchBytes == 0 || g.BatchBytes >= leastBatchBytes, "BatchBytes must be 0 or at least %d, not %d", leastBatchBytes, g.BatchBytes)
+	memory := g.MemoryBytes
+	if memory <= 0 {
+		memory = mostMemoryBytes
+	}
+	want(g.BatchBytes <= memory/batchesUnderWay, "BatchBytes must be at most a third of the memory, %d, not %d", memory, g.BatchBytes)
 	want(g.BatchDelay >= 0, "BatchDelay must not be negative, not %v", g.BatchDelay)
 	return errors.Join(errs...)
 }

@@ -264,7 +264,11 @@ func TestGPUOptions(t *testing.T) {
 		{GPUOptions{Policy: GPUPolicyCPU + 1}, "Policy"},
 		{GPUOptions{Layout: GPULayoutRanges + 1}, "Layout: there is no GPULayout(3)"},
 		{GPUOptions{BatchQueries: -1}, "BatchQueries"},
+		{GPUOptions{BatchQueries: 1 << 40}, "BatchQueries must be 0 to 65536, not 1099511627776"},
 		{GPUOptions{BatchBytes: -1}, "BatchBytes"},
+		{GPUOptions{BatchBytes: 1 << 20}, "BatchBytes must be 0 or at least 4194304, not 1048576"},
+		{GPUOptions{BatchBytes: 1 << 62}, "BatchBytes must be at most a third of the memory, 68719476736, not 4611686018427387904"},
+		{GPUOptions{BatchBytes: 20 << 20, MemoryBytes: 32 << 20}, "BatchBytes must be at most a third of the memory, 33554432, not 20971520"},
 		{GPUOptions{FlatBytes: -1}, "FlatBytes must not be negative, not -1"},
 		{GPUOptions{HostBytes: -1, Stream: true}, "HostBytes must not be negative, not -1"},
 		{GPUOptions{HostBytes: 1}, "HostBytes is for Stream, which is off"},
@@ -279,7 +283,7 @@ func TestGPUOptions(t *testing.T) {
 		}
 	}
 	o := (&Options{GPU: &GPUOptions{Policy: GPUPolicyCPU, FlatBytes: 5000}}).String()
-	for _, line := range []string{"gpu.policy=cpu\n", "gpu.layout=auto\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n"} {
+	for _, line := range []string{"gpu.policy=cpu\n", "gpu.layout=auto\n", "gpu.flat_bytes=5000\n", "gpu.no_flat=false\n", "gpu.host_bytes=0\n"} {
 		if !strings.Contains(o, line) {
 			t.Errorf("options print as\n%s, without %q", o, line)
 		}

@@ -628,6 +628,7 @@ func (o *Options) String() string {
 		line("gpu.flat_bytes", g.FlatBytes)
 		line("gpu.no_flat", g.NoFlat)
 		line("gpu.stream", g.Stream)
+		line("gpu.host_bytes", g.HostBytes)
 		line("gpu.batch_queries", g.BatchQueries)
 		line("gpu.batch_bytes", g.BatchBytes)
 		line("gpu.batch_delay", g.BatchDelay)

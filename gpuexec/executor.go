@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,7 +166,8 @@ func (x *Executor) divide() (err error) {
 	flats := x.options.FlatBytes &^ (device.ArenaAlign - 1)
 	stream := x.windows.bytes
 	lists := (x.memory.Bytes - slots*bytes - columns - flats - stream) &^ (device.ArenaAlign - 1)
-	if bytes < minBatchBytes || lists < 0 {
+	wrong := func(n int64) bool { return n < 0 || n > x.memory.Bytes } // so that the sum is one of numbers this small
+	if slices.ContainsFunc([]int64{bytes, columns, flats, stream}, wrong) || bytes < minBatchBytes || lists < 0 {
 		return fmt.Errorf("gpuexec: %d batches of %d bytes (at least %d), %d bytes of columns, %d of windows and %d of flat lists do not fit into %d bytes of device memory",
 			slots, bytes, minBatchBytes, columns, stream, flats, x.memory.Bytes)
 	}

@@ -37,7 +37,7 @@ const batchesUnderWay = 3
 // Open opens the devices that the options name. It is an accelerator.Opener.
 func Open(o accelerator.Options) (accelerator.Accelerator, error) {
 	numbers := o.Devices
-	if numbers == nil {
+	if len(numbers) == 0 {
 		infos, err := device.List()
 		if err != nil {
 			return nil, err

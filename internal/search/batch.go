@@ -17,7 +17,7 @@ func (s *Searcher) Batch(ctx context.Context, n int, begin func(ctx context.Cont
 	workers := min(n, s.cores)
 	b := batch{n: n, window: 1, begin: begin, end: end}
 	if s.accelerator != nil {
-		b.window += s.accelerator.Appetite() / max(1, workers)
+		b.window = min(b.window+s.accelerator.Appetite()/max(1, workers), max(1, n))
 	}
 	var wg sync.WaitGroup
 	for range workers {
