@@ -78,7 +78,7 @@ func (d *decoder) do(work func(*device.Queue)) {
 		q.Record(d.done, d.stream)
 	})
 	if err == nil {
-		err = d.dev.Wait(d.done)
+		err = d.dev.Wait(d.done, 0)
 	}
 	if err != nil {
 		d.t.Fatal(err)

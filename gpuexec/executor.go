@@ -254,10 +254,6 @@ func (x *Executor) Cache() *listcache.Cache { return x.cache }
 func (x *Executor) Drop(gone func(key uint64) bool) {
 	x.cache.Drop(gone)
 	x.known.forgetKeyless()
-	if x.options.Stream { // otherwise their visits would keep others from the device
-		x.known.forget(gone)
-		x.windows.residents.drop(gone)
-	}
 }
 
 // Room is about how many postings can stay on the device: as flat postings, of some 4.5 bytes, and in
@@ -320,7 +316,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	became, err := x.start(s, plans, taken, answers)
 	x.lead.note(time.Since(began), len(taken))
 	if err == nil {
-		err = x.dev.Wait(s.done)
+		err = x.dev.Wait(s.done, spinFor(len(taken)))
 	}
 	if err == nil && became == started {
 		began := time.Now()
@@ -348,6 +344,20 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	answers[taken[0]] = refused(plans[taken[0]], became.refusal())
 	return nil
 }
+
+// spinFor is how long to look for the end of a batch without sleep. Few queries are a sign of a machine
+// with little to do: a core can be spared, and the wake-up of a thread would take a tenth of their time.
+func spinFor(plans int) time.Duration {
+	if plans > spinPlans {
+		return 0
+	}
+	return mostSpin
+}
+
+const (
+	spinPlans = 4
+	mostSpin  = 600 * time.Microsecond
+)
 
 // An outcome is the result of starting a batch.
 type outcome uint8
@@ -473,7 +483,7 @@ func (x *Executor) readRanges(s *slot, n int) ([]devRange, error) {
 		q.Record(s.done, x.out)
 	})
 	if err == nil {
-		err = x.dev.Wait(s.done)
+		err = x.dev.Wait(s.done, 0)
 	}
 	return device.View[devRange](s.staging.Slice(0, bytes)), err
 }

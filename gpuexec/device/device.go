@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // ArenaAlign divides the number of bytes taken of a device: it is the alignment of cuMemAlloc.
@@ -25,7 +26,7 @@ type Device struct {
 	info   Info
 	memory Memory
 
-	work chan task // to the device's thread
+	doing sync.Mutex // held while a closure runs, and to free what was made
 
 	mu      sync.RWMutex // held by all users of the context; Close holds it for writing
 	closed  bool
@@ -34,21 +35,11 @@ type Device struct {
 	lostMu sync.Mutex
 	lost   error // the first error that lost it
 
-	// What was made and must be freed. Only the device's thread uses these fields.
+	// What was made and must be freed. doing guards it.
 	pinned  []Pinned
 	streams []Stream
 	events  []Event
 	modules []Module
-}
-
-type task struct {
-	do   func(*Queue)
-	done chan outcome
-}
-
-type outcome struct {
-	err      error
-	panicked any
 }
 
 // Find describes device number n of the machine, from 0, without taking it. The error is
@@ -77,10 +68,10 @@ func Open(n int, o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{info: info, work: make(chan task)}
-	opened := make(chan error)
-	go d.thread(opened, o)
-	if err := <-opened; err != nil {
+	d := &Device{info: info}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := d.open(o); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -97,19 +88,6 @@ func (d *Device) Lost() error {
 	d.lostMu.Lock()
 	defer d.lostMu.Unlock()
 	return d.lost
-}
-
-// thread is the body of the device's goroutine.
-func (d *Device) thread(opened chan<- error, o Options) {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-	if err := d.open(o); err != nil {
-		opened <- err
-		return
-	}
-	opened <- nil
-	for t := range d.work {
-		t.done <- d.run(t.do)
-	}
 }
 
 func (d *Device) open(o Options) (err error) {
@@ -141,58 +119,58 @@ func (d *Device) open(o Options) (err error) {
 	return err
 }
 
-// Do runs f on the device's thread and returns the first error of its calls. Calls of Do run one at
-// a time, in the order of their arrival. f must not call Do or Close. When f panics, Do panics with
-// the same value.
+// Do runs f and returns the first error of its calls. Closures of one device run one at a time. f must
+// not call Do or Close, nor start goroutines that use its Queue.
 func (d *Device) Do(f func(*Queue)) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
 		return ErrClosed
 	}
+	d.doing.Lock()
+	defer d.doing.Unlock()
+	q := Queue{d: d}
+	defer func() { q.d = nil }() // makes a Queue useless to callers that keep it
+	return d.current(func() error {
+		f(&q)
+		return q.err
+	})
+}
+
+// current calls f on a thread of the operating system on which the device's context is current. On a
+// lost device it does not call f.
+func (d *Device) current(f func() error) error {
 	if err := d.Lost(); err != nil {
 		return err
 	}
-	t := task{f, make(chan outcome, 1)}
-	d.work <- t
-	o := <-t.done
-	if o.panicked != nil {
-		panic(o.panicked)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := driverSetCurrent(d.info.Number, d.context); err != nil {
+		return d.seen(err)
 	}
-	return o.err
+	return f()
 }
 
-func (d *Device) run(f func(*Queue)) (o outcome) {
-	q := Queue{d: d}
-	defer func() {
-		o.panicked = recover()
-		o.err = q.err
-		q.d = nil // makes a Queue useless to callers that keep it
-	}()
-	if q.err = d.Lost(); q.err == nil {
-		f(&q)
-	}
-	return o
-}
-
-// Wait returns when the work before the last Record of e is done. It blocks the goroutine, not the
-// device's thread. An error of that work, such as a kernel's illegal access, may appear here.
-func (d *Device) Wait(e Event) error {
+// Wait returns when the work before the last Record of e is done. It blocks the goroutine, while other
+// goroutines start further work. An error of that work, such as a kernel's illegal access, may appear
+// here.
+//
+// For the time spin it looks at the event again and again, which takes a core. After that the thread
+// sleeps, and is woken some 50 µs late.
+func (d *Device) Wait(e Event, spin time.Duration) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
 		return ErrClosed
 	}
-	if err := d.Lost(); err != nil {
-		return err
-	}
-	runtime.LockOSThread() // for both calls
-	defer runtime.UnlockOSThread()
-	err := driverSetCurrent(d.info.Number, d.context)
-	if err == nil {
-		err = driverEventSynchronize(d.info.Number, e.event)
-	}
-	return d.seen(err)
+	return d.current(func() error {
+		if spin > 0 {
+			if reached, err := driverSpin(d.info.Number, e.event, spin); reached || err != nil {
+				return d.seen(err)
+			}
+		}
+		return d.seen(driverEventSynchronize(d.info.Number, e.event))
+	})
 }
 
 // seen notes an error that loses the device, and returns the error for the caller.
@@ -217,22 +195,14 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.closed = true
-	t := task{func(q *Queue) { q.err = d.free() }, make(chan outcome, 1)}
-	lost := d.Lost()
-	if lost != nil {
-		t.do = func(*Queue) {}
-	}
-	d.work <- t
-	o := <-t.done
-	close(d.work)
-	if lost != nil {
+	if d.Lost() != nil {
 		_ = driverRelease(d.info.Number) // it repeats the known error
 		return nil
 	}
-	return o.err
+	return d.current(d.free)
 }
 
-// free undoes everything that was made, in reverse order, on the device's thread.
+// free undoes everything that was made, in reverse order.
 func (d *Device) free() error {
 	n := d.info.Number
 	err := driverSynchronize(n)

@@ -93,7 +93,7 @@ func (b *bench) launch(kernel string, g Grid, in []uint32, n int) ([]uint32, err
 		q.Record(b.done, b.stream)
 	})
 	if err == nil {
-		err = b.Wait(b.done)
+		err = b.Wait(b.done, 0)
 	}
 	return slices.Clone(View[uint32](output)), err
 }
@@ -226,7 +226,7 @@ func TestOrder(t *testing.T) { // Do from many goroutines: closures do not inter
 			if err != nil {
 				t.Error(err)
 			}
-			if err := b.Wait(b.done); err != nil { // never recorded: nothing to wait for
+			if err := b.Wait(b.done, 0); err != nil { // never recorded: nothing to wait for
 				t.Error(err)
 			}
 		})

@@ -14,17 +14,16 @@
 //		q.ToHost(stream, staging.Slice(4096, 4096+results.Bytes), results)
 //		q.Record(done, stream)
 //	})
-//	err = dev.Wait(done)                           // from any goroutine
+//	err = dev.Wait(done, 0)                        // from any goroutine
 //
 // # Design
 //
-// One thread a device. CUDA keeps the current context per thread of the operating system. A Device
-// has one goroutine, locked to a thread on which the device's primary context is current. All
-// driver calls for the device happen there. Switching to that thread costs several times as much as
-// a driver call, so the unit is the closure: a batch hands over all its calls at once. Driver calls
-// are methods of Queue, and only closures get a Queue, so a call from the wrong thread does not
-// compile. Wait is the exception, so that a goroutine can wait for a batch while the device's
-// thread starts the next.
+// One closure at a time. CUDA keeps the current context per thread of the operating system. Do makes
+// the device's primary context current on the caller's thread, which takes less than a microsecond,
+// and holds a lock while the closure runs. To switch to a thread of the device's own and back would
+// cost more than all driver calls of a small batch. Driver calls are methods of Queue, and only
+// closures get a Queue, so a call without the context does not compile. Wait takes no lock, so that
+// goroutines wait for batches while another one starts the next.
 //
 // One error a closure. A batch is a straight line of some twenty calls, and none makes sense after
 // an earlier one has failed. So a Queue keeps the first error and ignores all later calls, and Do

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <time.h>
 
 #define POINTER(name, params, args) static CUresult(*at_##name) params;
 RIFFLE_CUDA_FUNCTIONS(POINTER)
@@ -47,4 +48,20 @@ const char *riffle_cuda_open(const char *path) {
 CUresult riffle_launch(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, CUstream s, CUdeviceptr args) {
   void *parameters[] = {&args};
   return riffle_cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, shared, s, parameters, NULL);
+}
+
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+// The driver's lock is left to others for a microsecond between two queries.
+CUresult riffle_spin(CUevent e, int64_t ns) {
+  int64_t t = now(), end = t + ns;
+  for (;;) {
+    CUresult code = riffle_cuEventQuery(e);
+    if (code != CUDA_ERROR_NOT_READY || t >= end) return code;
+    for (int64_t next = t + 1000; (t = now()) < next;) continue;
+  }
 }

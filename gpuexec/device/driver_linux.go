@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -187,6 +188,15 @@ func driverEventSynchronize(n int, e driverEvent) error {
 
 func driverReached(n int, e driverEvent) (bool, error) {
 	code := C.riffle_cuEventQuery(e)
+	if code == C.CUDA_ERROR_NOT_READY {
+		return false, nil
+	}
+	return code == C.CUDA_SUCCESS, failed(n, "cuEventQuery", code)
+}
+
+// driverSpin looks at an event for a time. It reports whether the event was reached.
+func driverSpin(n int, e driverEvent, d time.Duration) (bool, error) {
+	code := C.riffle_spin(e, C.int64_t(d))
 	if code == C.CUDA_ERROR_NOT_READY {
 		return false, nil
 	}

@@ -2,6 +2,8 @@
 #ifndef RIFFLE_DRIVER_LINUX_H
 #define RIFFLE_DRIVER_LINUX_H
 
+#include <stdint.h>
+
 #include "cuda_abi.h"
 
 #define DECLARE(name, params, args) CUresult riffle_##name params;
@@ -14,5 +16,9 @@ const char *riffle_cuda_open(const char *path);
 
 // riffle_launch launches a kernel with one parameter, the address of a struct on the device.
 CUresult riffle_launch(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, CUstream s, CUdeviceptr args);
+
+// riffle_spin queries an event until it is reached or fails, for some nanoseconds at most: then it returns
+// CUDA_ERROR_NOT_READY.
+CUresult riffle_spin(CUevent e, int64_t ns);
 
 #endif

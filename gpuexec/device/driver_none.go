@@ -2,7 +2,10 @@
 
 package device
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Without the tag cuda, without cgo, or on systems other than Linux there is no driver.
 // driverDevices says so, and nothing else is ever called.
@@ -35,6 +38,7 @@ func driverEventCreate(int) (driverEvent, error)                   { return driv
 func driverEventDestroy(int, driverEvent) error                    { return errNoDriver }
 func driverEventSynchronize(int, driverEvent) error                { return errNoDriver }
 func driverReached(int, driverEvent) (bool, error)                 { return false, errNoDriver }
+func driverSpin(int, driverEvent, time.Duration) (bool, error)     { return false, errNoDriver }
 func driverElapsed(int, driverEvent, driverEvent) (float64, error) { return 0, errNoDriver }
 func driverRecord(int, driverEvent, driverStream) error            { return errNoDriver }
 func driverAfter(int, driverStream, driverEvent) error             { return errNoDriver }

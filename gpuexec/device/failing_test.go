@@ -93,7 +93,7 @@ func TestMemory(t *testing.T) {
 	if err := d.Do(func(*Queue) {}); err != ErrClosed {
 		t.Error("Do after Close:", err)
 	}
-	if err := d.Wait(Event{}); err != ErrClosed {
+	if err := d.Wait(Event{}, 0); err != ErrClosed {
 		t.Error("Wait after Close:", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("lost by %v, not %v", bad.Lost(), err)
 		}
 	}
-	if bad.Wait(bad.done) != bad.Lost() {
+	if bad.Wait(bad.done, 0) != bad.Lost() {
 		t.Error("a device that is lost can be waited for")
 	}
 	if good.Lost() != nil {

@@ -2,7 +2,7 @@ package device
 
 import "time"
 
-// A Queue makes the driver's calls for one closure, on the device's thread (Device.Do). After the
+// A Queue makes the driver's calls for one closure (Device.Do). After the
 // first call that fails, the others do nothing. A Queue must not be used after its closure ends.
 type Queue struct {
 	d   *Device

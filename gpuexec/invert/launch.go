@@ -62,7 +62,7 @@ func (r *run) do(word uint64, steps ...step) (uint32, error) {
 		q.Record(s.done, s.stream)
 	})
 	if err == nil {
-		err = s.dev.Wait(s.done)
+		err = s.dev.Wait(s.done, 0)
 	}
 	if err != nil || word == 0 {
 		return 0, err

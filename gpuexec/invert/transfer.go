@@ -17,7 +17,7 @@ func (s *Sorter) await(b *slab) error {
 		return nil
 	}
 	b.busy = false
-	return s.dev.Wait(b.event)
+	return s.dev.Wait(b.event, 0)
 }
 
 // A writer writes bytes sequentially to a range of device memory.

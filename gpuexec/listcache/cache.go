@@ -2,6 +2,7 @@ package listcache
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -114,16 +115,11 @@ func New(config Config) (*Cache, error) {
 func (c *Cache) Drop(gone func(key uint64) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var keys []uint64
-	for key := range c.entries {
+	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in a fixed order
 		if gone(key) {
-			keys = append(keys, key)
+			c.dropEntry(c.entries[key])
+			c.forget(key)
 		}
-	}
-	slices.Sort(keys) // slots become free in a fixed order
-	for _, key := range keys {
-		c.dropEntry(c.entries[key])
-		c.forget(key)
 	}
 }
 
