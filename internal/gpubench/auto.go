@@ -41,10 +41,6 @@ func (b *bench) mixes() []mix {
 	}
 }
 
-// loads are shares of the rate at which the best policy that uses one kind of processor saturates.
-// The first one stands for single queries.
-var loads = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.9}
-
 // lone is how many queries a second arrive one at a time.
 const lone = 100
 
@@ -59,6 +55,9 @@ func (b *bench) autos() error {
 		policies = append(policies, dispatch.Devices, dispatch.Auto)
 	}
 	for _, m := range b.mixes() {
+		if !slices.Contains(b.mixNames, m.name) {
+			continue
+		}
 		for _, saturated := range []bool{true, false} {
 			for _, p := range policies {
 				if err := b.competitor(r, m, p, saturated); err != nil {
@@ -114,7 +113,7 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 	own := b.recorded("auto", fmt.Sprintf("%s, %v saturated", m.name, p))
 	best := max(b.recorded("auto", fmt.Sprintf("%s, %v saturated", m.name, dispatch.Processors)),
 		b.recorded("auto", fmt.Sprintf("%s, %v saturated", m.name, dispatch.Devices)))
-	for _, share := range loads {
+	for _, share := range b.loads {
 		rate := max(lone, share*best)
 		if rate > 0.95*own && p != dispatch.Auto {
 			continue

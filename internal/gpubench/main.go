@@ -88,6 +88,8 @@ type settings struct {
 	shape                                      gpuexec.Shape
 	tileShift                                  int
 	limits                                     limits
+	loads                                      fractions
+	mixNames                                   words
 }
 
 // numbers is a comma-separated list of numbers.
@@ -121,6 +123,25 @@ func (w *words) Set(text string) error {
 	return nil
 }
 
+// fractions is a comma-separated list of shares.
+type fractions []float64
+
+func (l *fractions) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*l), " ", ","), "[]")
+}
+
+func (l *fractions) Set(text string) error {
+	*l = nil
+	for _, word := range strings.Split(text, ",") {
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil || v < 0 || v > 1 {
+			return fmt.Errorf("%q is not a list of shares from 0 to 1", text)
+		}
+		*l = append(*l, v)
+	}
+	return nil
+}
+
 // signed is a list of numbers, of which -1 has a meaning of its own.
 type signed struct{ numbers }
 
@@ -150,6 +171,10 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.delays, "delays", "ms that a query waits for a batch, for latency")
 	f.StringVar(&s.algorithms, "algorithms", "", "only these algorithms of the GPU, with commas between them")
 	f.IntVar(&s.clients, "clients", 4096, "clients that wait for answers, for policies and devices")
+
+	s.loads, s.mixNames = fractions{0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95}, words{"all", "mix"}
+	f.Var(&s.loads, "loads", "shares of the rate at which the better of cpu and gpu saturates, for auto; 0 is 100 queries a second")
+	f.Var(&s.mixNames, "mixes", "all queries of the collection, or a mix, for auto")
 
 	f.IntVar(&s.cores, "cores", 8, "cores that queries share, for cores; those of the machine if it has fewer")
 	f.StringVar(&s.whole, "cpu-algorithm", "auto", "algorithm of the CPU, for cores; exhaustive is nearest to the paper's")
