@@ -483,13 +483,13 @@ func planRun(ctx context.Context, x *search.Run, q Query) error {
 	return x.Plan(ctx, clause)
 }
 
-// begin plans a search that was called at start, and submits it.
-func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*search.Run, error) {
+// begin plans a search that was called at start, and submits it. A prompt one is answered next.
+func (v scope) begin(ctx context.Context, q Query, o *SearchOptions, start time.Time, prompt bool) (*search.Run, error) {
 	set, err := v.settings(o)
 	if err != nil {
 		return nil, err
 	}
-	set.Best = len(set.Sort) == 0 && (o == nil || len(o.Aggregations) == 0)
+	set.Best, set.Prompt = len(set.Sort) == 0 && (o == nil || len(o.Aggregations) == 0), prompt
 	if o != nil && o.Deadline > 0 {
 		set.Due, set.FailLate = start.Add(o.Deadline), o.FailLate
 	}
@@ -592,7 +592,7 @@ func (v scope) end(ctx context.Context, x *search.Run, q Query, o *SearchOptions
 }
 
 func (v scope) search(ctx context.Context, q Query, o *SearchOptions, start time.Time) (*Result, error) {
-	x, err := v.begin(ctx, q, o, start)
+	x, err := v.begin(ctx, q, o, start, true)
 	if err != nil {
 		return nil, err
 	}
@@ -625,7 +625,7 @@ func (v scope) searchBatch(ctx context.Context, queries []Query, o *SearchOption
 	results, start := make([]*Result, len(queries)), time.Now()
 	ctx, open := v.untilClose(ctx)
 	defer open()
-	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start) }
+	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start, false) }
 	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
 		if err == nil {
 			results[i], err = v.end(ctx, x, queries[i], o)

@@ -232,31 +232,61 @@ type run struct {
 	shared bool          // they have
 }
 
-// learnCPU learns from a query that ran on the CPU, unless another goroutine is learning.
-func (m *Model) learnCPU(f *Features, r run, done time.Time) {
+// noteCPU notes a query that ran on the CPU, unless another goroutine is noting or solving. If it
+// reports true, the caller must call solve: on a goroutine for which nobody waits, since that takes up
+// to some hundred microseconds.
+func (m *Model) noteCPU(f *Features, r run, done time.Time) (due bool) {
 	if f.empty() || !m.mu.TryLock() {
-		return
+		return false
 	}
-	defer m.mu.Unlock()
-	prices, news := &m.cpu[f.kind()].prices, false
+	prices := &m.cpu[f.kind()].prices
 	if r.helped {
 		prices = &m.helped[f.kind()].prices
 	}
 	m.answers.learnCPU(&r, prices.times(f.vector()))
 	if r.helped {
-		news = m.helped[f.kind()].learn(f.vector(), max(1, float64(r.took)), done)
+		m.helped[f.kind()].note(f.vector(), max(1, float64(r.took)), done)
 	}
 	if !r.shared && r.core > 0 {
-		news = m.cpu[f.kind()].learn(f.vector(), float64(r.core), done) || news
+		m.cpu[f.kind()].note(f.vector(), float64(r.core), done)
 	}
-	if news || m.answers.differ(&m.known.Load().answers) {
-		m.publish()
-	}
+	return m.noted()
 }
 
-// learnGPU learns from a batch: the sum of its queries' features cost took. A batch of both kinds
-// teaches the kind of most of its queries.
-func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration, done time.Time) {
+// noted ends the noting of a sample: it reports whether there is something to solve, and otherwise
+// publishes answers if they differ.
+func (m *Model) noted() (due bool) {
+	for _, f := range m.fits() {
+		due = due || f.due
+	}
+	if due {
+		return true // solve unlocks
+	}
+	if m.answers.differ(&m.known.Load().answers) {
+		m.publish()
+	}
+	m.mu.Unlock()
+	return false
+}
+
+// solve finds new prices and publishes them. The goroutine that calls it, or another one for it, has
+// locked mu.
+func (m *Model) solve() {
+	defer m.mu.Unlock()
+	for _, f := range m.fits() {
+		if f.due {
+			f.solve()
+		}
+	}
+	m.publish()
+}
+
+// noteGPU notes a batch: the sum of its queries' features cost took. A batch of both kinds teaches the
+// kind of most of its queries. The rest is as with noteCPU.
+func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.Time) (due bool) {
+	if !m.mu.TryLock() {
+		return false
+	}
 	var sum vector
 	all := 0
 	for _, j := range jobs {
@@ -270,12 +300,9 @@ func (m *Model) learnGPU(jobs []*job, moved int64, took time.Duration, done time
 	if 2*all > len(jobs) {
 		kind = 1
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.answers.learnDevice(jobs, done)
-	if m.gpu[kind].learn(sum, float64(took), done) || m.answers.differ(&m.known.Load().answers) {
-		m.publish()
-	}
+	m.gpu[kind].note(sum, float64(took), done)
+	return m.noted()
 }
 
 // MarshalJSON writes the prices, so that another process can start from them.
@@ -283,14 +310,14 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := map[string]map[string]float64{}
-	for name, f := range m.fits() {
+	for i, f := range m.fits() {
 		prices := map[string]float64{}
 		for i, p := range f.prices {
 			if p > 0 {
 				prices[priceNames[i]] = p
 			}
 		}
-		out[name] = prices
+		out[fitNames[i]] = prices
 	}
 	return json.Marshal(out)
 }
@@ -305,7 +332,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reset(defaultPrices)
-	for name, f := range m.fits() {
+	for n, f := range m.fits() {
+		name := fitNames[n]
 		named, ok := in[name]
 		if !ok {
 			continue
@@ -326,9 +354,10 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (m *Model) fits() map[string]*fit {
-	return map[string]*fit{
-		"cpu_or": &m.cpu[0], "cpu_and": &m.cpu[1], "cpu_helped_or": &m.helped[0], "cpu_helped_and": &m.helped[1],
-		"gpu_or": &m.gpu[0], "gpu_and": &m.gpu[1],
-	}
+// fitNames are the names of fits in a saved model.
+var fitNames = [...]string{"cpu_or", "cpu_and", "cpu_helped_or", "cpu_helped_and", "gpu_or", "gpu_and"}
+
+// fits returns the fits in the order of fitNames.
+func (m *Model) fits() [len(fitNames)]*fit {
+	return [...]*fit{&m.cpu[0], &m.cpu[1], &m.helped[0], &m.helped[1], &m.gpu[0], &m.gpu[1]}
 }

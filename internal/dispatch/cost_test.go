@@ -31,7 +31,7 @@ func TestModelLearns(t *testing.T) {
 		}
 		for range 4000 {
 			f, cost := sample()
-			m.learnCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)}, time.Time{})
+			learn(m, m.noteCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)}, time.Time{}))
 		}
 		sum, n := 0.0, 1000
 		for range n {
@@ -56,7 +56,7 @@ func TestModelBatches(t *testing.T) {
 			cost += 1000 + 0.01*float64(j.features.Postings)
 			jobs = append(jobs, j)
 		}
-		m.learnGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)), time.Time{})
+		learn(m, m.noteGPU(jobs, moved, time.Duration(cost+0.1*float64(moved)), time.Time{}))
 	}
 	if c := m.BatchCost(&Features{}, 100); c < 800*time.Microsecond || c > 1200*time.Microsecond {
 		t.Errorf("a batch costs %v, want about 1 ms", c)
@@ -72,7 +72,7 @@ func TestModelIsKept(t *testing.T) {
 	m := DefaultModel()
 	f := Features{Terms: 2, Postings: 5000, Shortest: 100, Second: 4900, K: 10}
 	for range 1000 {
-		m.learnCPU(&f, run{took: 123 * time.Microsecond, core: 123 * time.Microsecond}, time.Time{})
+		learn(m, m.noteCPU(&f, run{took: 123 * time.Microsecond, core: 123 * time.Microsecond}, time.Time{}))
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -142,5 +142,12 @@ func TestOldModelsCount(t *testing.T) {
 	ranked.Count = false
 	if all := m.GPU(&ranked, 0) - m.GPU(&few, 0); all != 20*time.Microsecond {
 		t.Errorf("the postings of a search with a total cost %v, want %v", all, 20*time.Microsecond)
+	}
+}
+
+// learn solves if it is time.
+func learn(m *Model, due bool) {
+	if due {
+		m.solve()
 	}
 }

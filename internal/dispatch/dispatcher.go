@@ -77,6 +77,10 @@ type Query struct {
 	Due      time.Time
 	FailLate bool
 
+	// Prompt says that the caller calls Wait at once. An idle device then runs the query on the
+	// caller's goroutine.
+	Prompt bool
+
 	// Decision is filled in with where the query goes and why, unless it is nil.
 	Decision *Decision
 }
@@ -203,6 +207,8 @@ type Dispatcher struct {
 
 	gauges
 
+	watchtower watchtower // of contexts
+
 	gate    gate          // to the cores
 	dues    dues          // of queries that wait for devices
 	kick    chan struct{} // to device workers: look at the queue
@@ -265,6 +271,7 @@ func (d *Dispatcher) Appetite() int {
 
 // TopK is Submit and Wait.
 func (d *Dispatcher) TopK(ctx context.Context, q Query) (Answer, error) {
+	q.Prompt = true
 	t, err := d.Submit(q)
 	if err != nil {
 		return Answer{}, err

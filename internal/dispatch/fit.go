@@ -18,6 +18,7 @@ type fit struct {
 	fresh  int       // of them since the last solution
 	last   time.Time // when the last sample was seen
 	solved time.Time
+	due    bool // it is time to solve
 }
 
 // equations are the normal equations of some samples.
@@ -91,8 +92,8 @@ func (p *vector) times(v vector) (sum float64) {
 	return sum
 }
 
-// learn adds a sample that was seen at a time. It reports whether prices have changed.
-func (f *fit) learn(v vector, cost float64, now time.Time) bool {
+// note adds a sample that was seen at a time, and notes when it is time to solve.
+func (f *fit) note(v vector, cost float64, now time.Time) {
 	passed := 0.0
 	if !f.last.IsZero() {
 		passed = float64(now.Sub(f.last)) / float64(memoryTime)
@@ -107,12 +108,11 @@ func (f *fit) learn(v vector, cost float64, now time.Time) bool {
 	}
 	f.seen.add(v, max(1, cost), max(1, f.prices.times(v)), 1)
 	f.count++
-	if f.fresh++; f.fresh >= min(f.memory/8, 1+f.count/5) || now.Sub(f.solved) >= solvePause { // often at first
-		f.fresh, f.solved = 0, now
-		f.solve()
-		return true
+	f.fresh++
+	often := f.fresh >= min(f.memory, 1+f.count/5) // at first
+	if pause := now.Sub(f.solved); often && (f.count < f.memory || pause == 0) || pause >= solvePause {
+		f.fresh, f.solved, f.due = 0, now, true
 	}
-	return false
 }
 
 func (e *equations) add(v vector, cost, estimate, weight float64) {
@@ -128,6 +128,7 @@ func (e *equations) add(v vector, cost, estimate, weight float64) {
 // solve minimizes coordinate by coordinate from the current prices, which converges for least
 // squares with bounds.
 func (f *fit) solve() {
+	f.due = false
 	e := f.seen
 	for i := range e.a {
 		for j := range e.a[i] {

@@ -39,7 +39,7 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, wait ti
 	wait = time.Hour // a batch that ends makes its worker look again
 	n := d.queue.len() - len(d.queue.jobs[forLate])
 	switch full := n >= d.options.MaxCount || d.queue.bytes >= d.options.MaxBytes; {
-	case full || len(dev.line.batches) == 0:
+	case len(dev.line.batches) == 0 || full && len(dev.line.batches) < d.options.Depth:
 		return true, 0
 	case len(dev.line.batches) < d.options.Depth:
 		next := d.model.BatchCost(&first.features, n) + d.queue.gpu/time.Duration(d.alive)

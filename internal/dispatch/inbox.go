@@ -90,8 +90,11 @@ func (d *Dispatcher) receive() {
 	if !d.inbox.some.Load() {
 		return
 	}
-	before := d.queue.len()
+	before, alone := d.queue.len(), 0
 	for _, j := range d.inbox.take() {
+		if j.alone {
+			alone++
+		}
 		d.admit(j)
 	}
 	if d.queue.len() == before {
@@ -102,7 +105,9 @@ func (d *Dispatcher) receive() {
 		d.grant(now)
 	}
 	d.gauge(now)
-	d.wakeFirst(now, before > 0)
+	if d.queue.len() > before+alone || before > 0 {
+		d.wakeFirst(now, before > 0)
+	}
 }
 
 // admit puts a query into the queue, or tells its caller what else becomes of it.
@@ -145,6 +150,7 @@ func (d *Dispatcher) admit(j *job) {
 // submit puts a query into the inbox.
 func (d *Dispatcher) submit(j *job) {
 	d.findLacks(j)
+	j.alone = d.mayRunAlone(j)
 	d.queued.Add(1) // until the next gauge
 	d.gpu.Add(int64(j.gpu))
 	d.inbox.put(j)

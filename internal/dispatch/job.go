@@ -43,6 +43,10 @@ type job struct {
 	partial  blockmax.Partial
 	took     time.Duration // of a device for its batch
 	ready    chan struct{} // one slot
+
+	alone  bool // its caller will run it (alone.go)
+	atGate bool // it waits for a core, not for a device
+	place  int  // in a watchPart
 }
 
 type state uint8
@@ -55,6 +59,7 @@ const (
 	refused               // no device is left, and it demands one
 	admitted              // it has a core
 	late                  // it would miss its deadline, and is to fail then
+	left                  // its context has ended, and it waits nowhere
 )
 
 var jobs = newJobs()
@@ -111,21 +116,44 @@ func (j *job) await(ctx context.Context) (err error) {
 		return nil
 	default:
 	}
-	var due <-chan time.Time
-	if j.query.FailLate && j.hasDeadline() {
-		timer := time.NewTimer(time.Until(j.due))
-		defer timer.Stop()
-		due = timer.C
+	if j.alone {
+		j.d.runAlone(j)
 	}
-	select {
-	case <-j.ready:
-		return nil
-	case <-ctx.Done():
+	return j.wait(ctx, j.due)
+}
+
+// takeOut takes a job out of what it waits in. It reports false when it is too late.
+func (j *job) takeOut() bool {
+	if j.atGate {
+		return j.d.gate.withdraw(j)
+	}
+	return j.d.withdraw(j)
+}
+
+// wait waits until the job has been told. When the context ends, or at the time due if the job is to
+// fail when it is late, it is taken out of what it waits in, and the error says why.
+func (j *job) wait(ctx context.Context, due time.Time) (err error) {
+	if !j.query.FailLate || !j.hasDeadline() {
+		if j.d.hear(ctx, j) {
+			if j.state == left {
+				return ctx.Err()
+			}
+			return nil
+		}
 		err = ctx.Err()
-	case <-due:
-		err = j.tooLate(time.Now())
+	} else {
+		timer := time.NewTimer(time.Until(due))
+		defer timer.Stop()
+		select {
+		case <-j.ready:
+			return nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-timer.C:
+			err = j.tooLate(time.Now())
+		}
 	}
-	if j.d.withdraw(j) {
+	if j.takeOut() {
 		return err
 	}
 	<-j.ready
@@ -224,7 +252,9 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 		j.d.rescues.Add(int64(cmp.Or(r.core, r.took)))
 	}
 	if err == nil {
-		j.d.model.learnCPU(&j.features, r, end)
+		if j.d.model.noteCPU(&j.features, r, end) {
+			go j.d.model.solve()
+		}
 		j.d.cpuTrial.use(start.Sub(j.d.start))
 	}
 	j.d.end(j, OnCPU)

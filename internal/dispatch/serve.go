@@ -158,10 +158,13 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	}
 	d.unlock()
 	d.gpuTrial.use(done.Sub(d.start))
-	d.model.learnGPU(b.jobs, moved, took, done)
+	due := d.model.noteGPU(b.jobs, moved, took, done)
 	for i, j := range b.jobs {
 		j.partial, j.took = answers[i], took
 		j.tell(partial)
+	}
+	if due {
+		go d.model.solve()
 	}
 }
 
@@ -186,6 +189,9 @@ func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 		}
 	}
 	d.gauge(time.Now())
+	if d.queue.len() > 0 {
+		d.wakeFirst(time.Now(), true)
+	}
 	d.unlock()
 	if d.options.Failed != nil {
 		d.options.Failed(dev.number, lost, err)

@@ -109,25 +109,8 @@ func (j *job) stand(ctx context.Context) (err error) {
 		return nil
 	default:
 	}
-	var hopeless <-chan time.Time
-	if j.query.FailLate {
-		timer := time.NewTimer(time.Until(j.due.Add(-min(j.cpu, j.helped))))
-		defer timer.Stop()
-		hopeless = timer.C
-	}
-	select {
-	case <-j.ready:
-		return nil
-	case <-hopeless:
-		err = j.tooLate(time.Now())
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if j.d.gate.withdraw(j) {
-		return err
-	}
-	<-j.ready
-	return nil
+	j.atGate = true
+	return j.wait(ctx, j.due.Add(-min(j.cpu, j.helped)))
 }
 
 // end counts a query that the CPU answered, alone or after a device.

@@ -29,7 +29,7 @@ func (x *Run) Submit() (err error) {
 	}
 	whole := o.CPU
 	whole.Pool = nil
-	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: o.CPU, Whole: whole, On: o.On, Due: o.Due, FailLate: o.FailLate, Decision: x.decision()}
+	q := accelerator.Query{Plan: &x.compiled.Plan, CPU: o.CPU, Whole: whole, On: o.On, Due: o.Due, FailLate: o.FailLate, Prompt: o.Prompt, Decision: x.decision()}
 	if a == nil {
 		x.ticket, err = x.searcher.onCores().Submit(q)
 	} else {

@@ -91,6 +91,9 @@ type Settings struct {
 	Due      time.Time
 	FailLate bool
 
+	// Prompt says that Answer is called right after Submit: see dispatch.Query.
+	Prompt bool
+
 	// Query, DependsOnK and Names identify the query for cursors: its JSON form, whether its answer
 	// depends on K, and the names of the indexes if there are several.
 	Query      json.Marshaler
