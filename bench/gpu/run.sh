@@ -13,7 +13,7 @@
 #   info       1 s    what the machine is
 #   tests      2 min  the tests of gpuexec, device, listcache, demand, dispatch and postings on the real driver
 #   decode     2 min  integers a second by codec and length of list, GPU and CPU (Ding 2009)
-#   or and     2 min  each: queries a second by algorithm, k and batch, CPU and GPU; andor the same
+#   or and     2 min  each: queries a second by algorithm, k and batch, CPU and GPU; andor and tree the same
 #   gutenberg  3 min  or, and and andor on the lists of CORPUS
 #   cache      3 min  caches by size, policy and λ (Wang 2017)
 #   stream     2 min  memory smaller than the lists (OR and AND, by share and batch), and where the time of kernels goes; STREAM_FLAGS for more flags
@@ -244,7 +244,7 @@ KERNELS
 }
 
 # Whether a part works on the generated collection.
-generates() { case $1 in or | and | andor | cache | huang | policies | devices | ranges | latency | auto | deadlines | cores | counts | strips) ;; *) return 1 ;; esac; }
+generates() { case $1 in or | and | andor | tree | cache | huang | policies | devices | ranges | latency | auto | deadlines | cores | counts | strips) ;; *) return 1 ;; esac; }
 
 parts() {
   local part failed= began generated

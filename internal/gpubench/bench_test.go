@@ -23,7 +23,7 @@ var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cac
 // TestParts runs all parts twice: the second run measures nothing.
 func TestParts(t *testing.T) {
 	out := t.TempDir()
-	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "cache", "huang", "policies", "devices", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts")
+	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "tree", "cache", "huang", "policies", "devices", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts")
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestParts(t *testing.T) {
 		}
 		seen[r.Part]++
 	}
-	want := []string{"or", "and", "andor", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts"}
+	want := []string{"or", "and", "andor", "tree", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts"}
 	if gpus, err := device.List(); err == nil && len(gpus) > 0 {
 		want = append(want, "cache", "huang", "policies", "devices")
 	}
@@ -67,7 +67,7 @@ func TestRanges(t *testing.T) {
 		t.Skip("there are no two GPUs: ", err)
 	}
 	out := t.TempDir()
-	args := append(append([]string{"-out", out}, tiny...), "-docs", "10000", "-queries", "12", "-batch", "4", "ranges")
+	args := append(append([]string{"-out", out}, tiny...), "-docs", "10000", "-queries", "12", "-batch", "4", "-forms", "or,and,tree", "ranges")
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%s: %s", r.Name, line)
 		}
 	}
-	for name, want := range map[string]int{"or k=10, 1 GPU": 1, "or k=10, 2 GPUs, ranges": 2, "and k=10, 2 GPUs, copies": 2} {
+	for name, want := range map[string]int{"or k=10, 1 GPU": 1, "or k=10, 2 GPUs, ranges": 2, "and k=10, 2 GPUs, copies": 2, "tree k=10, 2 GPUs, ranges": 2} {
 		if names[name] != want {
 			t.Errorf("%d measurements of %s, want %d; all are %v", names[name], name, want, names)
 		}

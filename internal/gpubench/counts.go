@@ -18,7 +18,7 @@ var countForms = []struct {
 }{{"or", blockmax.Or, false}, {"and", blockmax.And, false}, {"tree", blockmax.Or, true}}
 
 // counts measures how many documents match, and nothing else: on the CPU, on the device by scores,
-// as if some hits were wanted, and by bits.
+// as if some hits were wanted, and by bits. Without -cpu it measures bits alone.
 func (b *bench) counts() error {
 	for _, form := range countForms {
 		all := b.c.Plans(form.mode, 1)
@@ -43,17 +43,22 @@ func (b *bench) counts() error {
 			continue
 		}
 		scored.tops = make([]blockmax.TopK, len(all))
-		if err := eachPlan(all, func(i int) (err error) {
-			scored.tops[i], err = cpuexec.Executor{}.TopK(b.ctx, all[i])
-			return err
-		}); err != nil {
-			return err
+		if b.cpu {
+			if err := eachPlan(all, func(i int) (err error) {
+				scored.tops[i], err = cpuexec.Executor{}.TopK(b.ctx, all[i])
+				return err
+			}); err != nil {
+				return err
+			}
 		}
 		for _, size := range b.batch {
 			for _, way := range []struct {
 				name string
 				of   *reference
 			}{{"bits", bits}, {"scores", scored}} {
+				if way.of == scored && !b.cpu {
+					continue
+				}
 				name := fmt.Sprintf("%s count gpu by %s batch=%d", form.name, way.name, size)
 				if err := b.measure("counts", name, func() ([]figure, error) {
 					return b.onDevice(way.of, gpuexec.Options{Traced: b.trace}, -1, 0, size, nil)
@@ -90,7 +95,7 @@ func (b *bench) countOnCPU(name string, r *reference) error {
 			return err
 		})
 	}
-	if err := round(); err != nil {
+	if err := round(); err != nil || !b.cpu {
 		return err
 	}
 	return b.measure("counts", name, func() ([]figure, error) {

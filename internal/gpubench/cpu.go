@@ -20,7 +20,24 @@ type plans struct {
 
 func (p plans) String() string { return fmt.Sprintf("%s k=%d", modeNames[p.mode], p.k) }
 
-var modeNames = map[blockmax.Mode]string{blockmax.Or: "or", blockmax.And: "and", blockmax.AndOr: "andor"}
+// asTree is a form of plans beside the modes: trees (halfTree).
+const asTree blockmax.Mode = 1 << 7
+
+var modeNames = map[blockmax.Mode]string{blockmax.Or: "or", blockmax.And: "and", blockmax.AndOr: "andor", asTree: "tree"}
+
+// in returns the queries of a collection in a form.
+func (p plans) in(c *collection.Collection) []*collection.Plan {
+	if p.mode != asTree {
+		return c.Plans(p.mode, p.k)
+	}
+	all := c.Plans(blockmax.Or, p.k)
+	for i, plan := range all {
+		tree := *plan
+		tree.Tree = halfTree(len(plan.Weights))
+		all[i] = &tree
+	}
+	return all
+}
 
 // A reference is the CPU's answers, measured first.
 type reference struct {
@@ -37,7 +54,7 @@ func (b *bench) referenceFrom(p plans, from int) (*reference, error) {
 	if r := b.answers[p]; r != nil && r.from <= from {
 		return r, nil
 	}
-	r := &reference{plans: b.c.Plans(p.mode, p.k), from: from}
+	r := &reference{plans: p.in(b.c), from: from}
 	r.tops = make([]blockmax.TopK, len(r.plans))
 	defer b.progress(time.Now(), "the CPU's answers")
 	err := eachPlan(r.plans[from:], func(i int) (err error) {

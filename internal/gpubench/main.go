@@ -6,6 +6,7 @@
 //
 //	or and andor   queries of that mode: CPU (best and exhaustive, all cores) and GPU by algorithm,
 //	               k and batch
+//	tree           the same of trees: an AND of half of the words, or any of the others
 //	cache          static and dynamic caches by share of the lists, policy and λ (Wang 2017,
 //	               figures 6 to 9)
 //	stream         memory smaller than the lists: windows that stream from the host's memory, by
@@ -81,7 +82,7 @@ type settings struct {
 
 	memory, batchBytes, columnBytes, flatBytes int64
 	windowBytes                                numbers
-	policyNames, ways                          words
+	policyNames, ways, forms                   words
 	trace, orOnly                              bool
 	rests                                      words
 	lambdas                                    numbers
@@ -195,9 +196,11 @@ func (s *settings) declare(f *flag.FlagSet) {
 	s.rests, s.lambdas = words{"copied", "left"}, numbers{75, 80, 85, 90, 95}
 	f.Var(&s.rests, "rests", "what becomes of what a static cache lacks, with cache: copied, for one batch, or left to the CPU")
 	f.Var(&s.lambdas, "lambdas", "λ of VFB whose rest is left, in per cent, with cache")
+	s.forms = words{"or", "and"}
+	f.Var(&s.forms, "forms", "forms of queries, with stream and ranges: or, and, andor, tree")
 	f.BoolVar(&s.orOnly, "or-only", false, "measure OR alone, with stream")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
-	f.BoolVar(&s.cpu, "cpu", true, "with or, and and andor, measure the CPU, too")
+	f.BoolVar(&s.cpu, "cpu", true, "with or, and, andor, tree and counts, measure the CPU, too")
 	f.IntVar(&s.tileShift, "tile-shift", 0, "log2 of the documents of a tile")
 	s.stripTiles, s.appendHits = signed{numbers{0}}, signed{numbers{0}}
 	s.wholeStrips, s.appendRoom = numbers{0}, numbers{0}
@@ -262,6 +265,7 @@ var parts = map[string]func(*bench) error{
 	"or":    func(b *bench) error { return b.mode(blockmax.Or) },
 	"and":   func(b *bench) error { return b.mode(blockmax.And) },
 	"andor": func(b *bench) error { return b.mode(blockmax.AndOr) },
+	"tree":  func(b *bench) error { return b.mode(asTree) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
 	"latency": (*bench).latency, "auto": (*bench).autos, "deadlines": (*bench).deadlines, "codecs": (*bench).codecs, "cores": (*bench).sharings,
 	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping, "counts": (*bench).counts,

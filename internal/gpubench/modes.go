@@ -10,7 +10,10 @@ import (
 
 // algorithms returns the algorithms that differ from one another in a mode.
 func algorithms(mode blockmax.Mode) []gpuexec.Algorithm {
-	if mode == blockmax.And {
+	switch mode {
+	case asTree:
+		return []gpuexec.Algorithm{gpuexec.MaxScore, gpuexec.Exhaustive}
+	case blockmax.And:
 		return []gpuexec.Algorithm{gpuexec.Auto, gpuexec.Exhaustive, gpuexec.Rounds, gpuexec.Ranges}
 	}
 	return []gpuexec.Algorithm{
@@ -45,6 +48,22 @@ func (b *bench) mode(mode blockmax.Mode) error {
 		}
 	}
 	return nil
+}
+
+// modesOf returns the forms of queries that the flag names.
+func modesOf(forms words) (modes []blockmax.Mode, err error) {
+	for _, form := range forms {
+		n := len(modes)
+		for mode, name := range modeNames {
+			if name == form {
+				modes = append(modes, mode)
+			}
+		}
+		if len(modes) == n {
+			return nil, fmt.Errorf("-forms: there is no form %q", form)
+		}
+	}
+	return modes, nil
 }
 
 // batched measures an algorithm in all shapes of the flags.

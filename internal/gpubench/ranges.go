@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -26,7 +25,14 @@ func (b *bench) ranges() error {
 		return nil
 	}
 	small, room := b.c, b.layoutRoom()
-	modes := []plans{{blockmax.Or, b.typicalK()}, {blockmax.And, b.typicalK()}}
+	var modes []plans
+	forms, err := modesOf(b.forms)
+	if err != nil {
+		return err
+	}
+	for _, mode := range forms {
+		modes = append(modes, plans{mode, b.typicalK()})
+	}
 	base := map[plans]float64{}
 	for _, p := range modes {
 		var all []layout

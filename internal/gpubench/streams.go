@@ -21,9 +21,12 @@ func (b *bench) streams() error {
 	if len(b.gpus) == 0 {
 		return nil
 	}
-	modes := []blockmax.Mode{blockmax.Or, blockmax.And}
+	modes, err := modesOf(b.forms)
+	if err != nil {
+		return err
+	}
 	if b.orOnly {
-		modes = modes[:1]
+		modes = []blockmax.Mode{blockmax.Or}
 	}
 	for _, mode := range modes {
 		for _, size := range slices.Backward(b.batch) {
