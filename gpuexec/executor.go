@@ -316,11 +316,15 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	became, err := x.start(s, plans, taken, answers)
 	x.lead.note(time.Since(began), len(taken))
 	if err == nil {
-		err = x.dev.Wait(s.done, spinFor(len(taken)))
+		if err = x.dev.Wait(s.done, spinFor(len(taken))); err != nil {
+			x.giveUp()
+		}
 	}
 	if err == nil && became == started {
 		began := time.Now()
-		err = x.finish(s, answers)
+		if err = x.finish(s, answers); err != nil {
+			x.giveUp()
+		}
 		x.note(Times{Answers: time.Since(began)})
 	}
 	if err == nil && became == started && x.options.Timed {
@@ -429,6 +433,13 @@ func (x *Executor) gather(b *batch, plans []*Plan, taken []int, answers []Answer
 	if !b.byWindows {
 		b.findWanted()
 	}
+}
+
+// giveUp is forgetAll for a batch that the device may still work on.
+func (x *Executor) giveUp() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.forgetAll()
 }
 
 // forgetAll forgets what is on the device, after a batch was only partly put on the streams. It

@@ -18,6 +18,8 @@
 //   RIFFLE_EMULATOR_SEED             order of blocks and threads, see emulator.h
 //   RIFFLE_EMULATOR_FAIL             n or n@d: the launch after n good ones (on device d) fails as a device
 //                                    does that is lost: every call since gives CUDA_ERROR_LAUNCH_FAILED
+//   RIFFLE_EMULATOR_REFUSE           n or *n: the n-th call since this was set, or every n-th, gives
+//                                    CUDA_ERROR_OUT_OF_MEMORY; read at every call
 //   RIFFLE_EMULATOR_INIT             what cuInit returns, 0
 #pragma once
 
@@ -126,12 +128,16 @@ unsigned shared_of_block();         // the most that a block may have, by reques
 unsigned shared_of_multiprocessor();
 void complain(const std::string &); // on standard error
 
+// Whether this call is one that RIFFLE_EMULATOR_REFUSE names.
+bool refuses();
+
 // A call that needs a current context begins with this.
 #define WITH_CONTEXT                                                       \
   std::lock_guard<std::recursive_mutex> lock(driver::mutex);               \
   if (!driver::current) return CUDA_ERROR_INVALID_CONTEXT;                 \
   CUctx_st &context = *driver::current;                                    \
-  if (context.lost != CUDA_SUCCESS) return context.lost;
+  if (context.lost != CUDA_SUCCESS) return context.lost;                   \
+  if (driver::refuses()) return CUDA_ERROR_OUT_OF_MEMORY;
 
 // Puts work on a stream; the null stream waits for all blocking ones and is done at once.
 void enqueue(CUctx_st &, CUstream, Step);

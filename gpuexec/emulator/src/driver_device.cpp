@@ -39,6 +39,21 @@ static CUctx_st &make_context(int device) {
   return *made;
 }
 
+bool refuses() {
+  static std::string last;
+  static uint64_t calls;
+  const char *which = getenv("RIFFLE_EMULATOR_REFUSE");
+  if (!which || last != which) {
+    last = which ? which : "";
+    calls = 0;
+  }
+  if (last.empty()) return false;
+  bool each = last[0] == '*';
+  uint64_t n = strtoull(last.c_str() + each, nullptr, 10);
+  calls++;
+  return each ? n && calls % n == 0 : calls == n;
+}
+
 static std::string left_behind(const CUctx_st &c) {
   if (c.allocations.empty() && c.pinned.empty() && c.streams.empty() && c.events.empty()) return "";
   return "device " + std::to_string(c.device) + " was released with " + std::to_string(c.allocations.size()) +
