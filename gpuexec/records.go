@@ -211,7 +211,7 @@ const packedShare = 128
 type recordLayout struct {
 	packed                    bool
 	ofStrips                  int // if it is packed
-	lower, upper              int // otherwise
+	levels                    int // otherwise
 	last, row, encoding, rows int
 }
 
@@ -222,7 +222,7 @@ func (s Shape) recordParts(r *record, tiles uint32) (p recordLayout) {
 		p.packed, p.ofStrips = true, wholeRows(4*int(tiles))
 		p.last = p.ofStrips + wholeRows(2*int(r.strips))
 	} else {
-		p.lower, p.upper, p.last = strips, 2*strips, 3*strips
+		p.levels, p.last = strips, 3*strips
 	}
 	p.row = p.last + wholeRows(4*int(r.blocks+1))
 	p.encoding = p.row + wholeRows(4*int((r.blocks+sliceUnit-1)/sliceUnit))
@@ -230,13 +230,13 @@ func (s Shape) recordParts(r *record, tiles uint32) (p recordLayout) {
 	return p
 }
 
-// lay lays out the record, and takes note of what batches need to know of that. Bounds and bits of a
+// lay lays out the record, and takes note of what batches need to know of that. Bounds and levels of a
 // packed record are spread out by kernels; those of others are used where they are.
 func (r *record) lay(s Shape, tiles uint32) recordLayout {
 	p := s.recordParts(r, tiles)
 	r.heads, r.bounds, r.spread = uint32(p.rows/rowBytes), uint32(p.last/rowBytes), 0
 	if p.packed {
-		r.spread = uint32(2 * tiles * tileStrips)
+		r.spread = uint32(3 * tiles * tileStrips)
 	}
 	return p
 }
@@ -288,34 +288,45 @@ func (w *recordWriter) bound(cells []uint8) error {
 	return nil
 }
 
-// stripBounds are the bounds of the strips of a list, and the levels of their cells in two bits
-// (kernels/flat.cuh).
-type stripBounds struct{ bounds, lower, upper []uint8 }
+// stripBounds are the bounds of the strips of a list, and the levels of their cells, two bits each
+// (kernels/levels.cuh).
+type stripBounds struct {
+	bounds []uint8
+	levels []uint16
+}
 
 // boundStrips computes them from the bounds of cells.
 func boundStrips(cells []uint8) stripBounds {
 	strips := len(cells) / stripCells
-	b := stripBounds{make([]uint8, strips), make([]uint8, strips), make([]uint8, strips)}
+	b := stripBounds{make([]uint8, strips), make([]uint16, strips)}
 	for strip := range strips {
 		of := cells[strip*stripCells:][:stripCells]
 		highest := slices.Max(of)
 		b.bounds[strip] = highest
 		for i, bound := range of {
-			level := levelOf(bound, highest)
-			b.lower[strip] |= level & 1 << i
-			b.upper[strip] |= level >> 1 << i
+			b.levels[strip] |= levelOf(bound, highest) << (2 * i)
 		}
 	}
 	return b
 }
 
+// cellsThere are the cells with postings, a bit each, given the levels of a strip's cells.
+func cellsThere(levels uint16) (there uint16) {
+	for i := range stripCells {
+		if levels>>(2*i)&3 != 0 {
+			there |= 1 << i
+		}
+	}
+	return there
+}
+
 // levelOf is the level of a cell in a strip with the bound highest: the lowest with a bound that
 // reaches that of the cell.
-func levelOf(bound, highest uint8) uint8 {
+func levelOf(bound, highest uint8) uint16 {
 	switch b, h := int(bound), int(highest); {
-	case b > h*29/32: // mid_byte
+	case b > h*29/32:
 		return 3
-	case b > h*26/32: // low_byte
+	case b > h*26/32:
 		return 2
 	case b > 0:
 		return 1
@@ -342,7 +353,7 @@ func (b stripBounds) writePacked(there []uint32, ofStrips []uint16) {
 	for strip, bound := range b.bounds {
 		if bound > 0 {
 			there[strip/tileStrips] |= 1 << (strip % tileStrips)
-			ofStrips[n] = uint16(bound) | uint16(b.lower[strip]|b.upper[strip])<<8
+			ofStrips[n] = uint16(bound) | cellsThere(b.levels[strip])<<8
 			n++
 		}
 	}
@@ -354,7 +365,7 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBou
 	l.Need(first, first+int(r.blocks))
 	tiles := w.shape.windowTiles(w.docs, window)
 	from, strips := window*w.shape.WindowTiles*tileStrips, int(tiles)*tileStrips
-	of.bounds, of.lower, of.upper = of.bounds[from:][:strips], of.lower[from:][:strips], of.upper[from:][:strips]
+	of.bounds, of.levels = of.bounds[from:][:strips], of.levels[from:][:strips]
 	// Until now any strip might have a posting.
 	payload := r.rows - r.heads
 	r.strips = of.countStrips()
@@ -365,8 +376,7 @@ func (w *recordWriter) writeRecord(to []byte, r *record, window int, of stripBou
 		of.writePacked(unsafe.Slice(view[uint32](to), tiles), unsafe.Slice(view[uint16](to[p.ofStrips:]), (p.last-p.ofStrips)/2))
 	} else {
 		copy(to, of.bounds)
-		copy(to[p.lower:], of.lower)
-		copy(to[p.upper:], of.upper)
+		copy(unsafe.Slice(view[uint16](to[p.levels:]), strips), of.levels)
 	}
 	last := unsafe.Slice(view[uint32](to[p.last:]), r.blocks+1)
 	rows := unsafe.Slice(view[uint32](to[p.row:]), (r.blocks+sliceUnit-1)/sliceUnit)

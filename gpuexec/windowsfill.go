@@ -322,7 +322,7 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.record, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
 		if r.spread > 0 {
 			d.packed = 1
-			lists[n].flatBound, lists[n].sparse = d.bound, 1
+			lists[n].flatBound = d.bound
 		}
 		device.sliceCount++
 		device.units += (r.blocks + sliceUnit - 1) / sliceUnit

@@ -3,11 +3,12 @@
 // postings of 3.7 million have to be looked at instead of 752 thousand (gpubench strips).
 //
 // A lane has a strip, so that a warp bounds the 256 cells of a tile at once, and one reads eight bytes of
-// each list. In a window it reads three: the bound of the strip, and two bits for each cell that say its level (flat.cuh). These come with
+// each list. In a window it reads three: the bound of the strip, and two bits for each cell that say its level (levels.cuh). These come with
 // directories (windows.cu), so that cells rule out blocks before they are read. Bounds of cells, made where postings are made flat, leave a third
 // fewer strips, but making them took longer than those strips.
 #pragma once
 #include "flat.cuh"
+#include "levels.cuh"
 #include "score.cuh"
 
 // A list of a part, that of the lane by its number.
@@ -77,22 +78,43 @@ const uint32_t lists_at_once = 3;
 // it that takes the register of the load. The value is not used.
 __device__ __forceinline__ const uint8_t *anywhere(const Part &part) { return reinterpret_cast<const uint8_t *>(&part); }
 
-// The lists of a window that have one bit for each cell, and only levels 0 and 3, a bit each.
-__device__ __forceinline__ uint32_t packed_of(const Batch &b, const Source &of) {
-  return b.marks ? __ballot_sync(all_lanes, of.list && of.list->sparse) : 0;
+// The cells of a window's strips that are wanted, as find_cells has it. A warp calls it together.
+template <bool all>
+__device__ __forceinline__ Cells find_cells_by_levels(const Part &part, const Source &of, uint32_t tile, uint32_t tile_shift, uint32_t wanted, uint32_t rank,
+                                                      uint32_t need) {
+  uint32_t lane = threadIdx.x % 32, strip = tile * strips + lane, lists = part.term_count;
+  bool mine = wanted >> lane & 1;
+  LevelSums sums = no_levels(all);
+  uint32_t high = high_weight(of.weight);
+  for (uint32_t base = 0; base < lists; base += lists_at_once) {
+    Levels l[lists_at_once];
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
+      l[g] = load_levels(part, mine && base + g < lists ? bounds : nullptr, strip);
+    }
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      if (base + g < lists) add_levels(&sums, __shfl_sync(all_lanes, high, base + g), l[g], all);
+    }
+  }
+  Cells c{0, 0};
+  c.matching = mine ? gather_levels(sums.there) : 0;
+  uint32_t tail = c.matching ? tail_bound(part, min(strip << (tile_shift - 5), part.docs - 1)) : 0;  // strips may lie behind the last document
+  uint32_t least = need > rank ? (need - rank + 65535) >> 16 : 0;
+#pragma unroll
+  for (uint32_t j = 0; j < cells / 2; j++) {
+    c.alive |= static_cast<uint32_t>((sums.pair[j] & 65535) >= least) << j | static_cast<uint32_t>(sums.pair[j] >> 16 >= least) << (j + 4);
+  }
+  c.alive = tail >= need ? c.alive & c.matching : 0;
+  return c;
 }
 
-// Bounds of four cells of a strip by the bits of their levels.
-__device__ __forceinline__ uint32_t bounds_by_bits(uint32_t byte, uint32_t lower, uint32_t upper) {
-  return spread(lower & ~upper & 15) * low_byte(byte) + spread(upper & ~lower & 15) * mid_byte(byte) + spread(lower & upper & 15) * byte;
-}
-
-// Finds the cells of those strips of a tile that are wanted, a bit each. all is whether a document must have all lists, window whether lists have
-// levels of cells instead of their bounds, those in packed by one bit, blocks are the lists
+// Finds the cells of those strips of a tile that are wanted, a bit each. all is whether a document must have all lists, blocks are the lists
 // that are not flat, rank is what the rank adds at most, and need the lowest score that can enter. A warp calls it together.
-template <bool all, bool window>
+template <bool all>
 __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, uint32_t blocks, uint32_t tile, uint32_t tile_shift, uint32_t wanted,
-                                            uint32_t rank, uint32_t need, uint32_t packed) {
+                                            uint32_t rank, uint32_t need) {
   uint32_t lane = threadIdx.x % 32, strip = tile * strips + lane, behind = part.tiles * strips, lists = part.term_count;
   bool mine = wanted >> lane & 1;
   Bounds b;
@@ -106,13 +128,6 @@ __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, 
     for (uint32_t g = 0; g < lists_at_once; g++) {
       const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
       bool dense = __shfl_sync(all_lanes, of.shift, (base + g) % 32) == 0, there = mine && base + g < lists && bounds;
-      if (window) {
-        const uint8_t *bits = there ? bounds + strip : anywhere(part);
-        uint32_t next = there ? behind : 0;
-        bound[g] = __ldg(bits);
-        bytes[g] = make_uint2(__ldg(bits + next), __ldg(bits + (packed >> (base + g) & 1 ? 1 : 2) * next));
-        continue;
-      }
       uint32_t at = behind + (dense ? cells * strip : strip & ~7u);  // of a sparse list the bits of eight strips
       bytes[g] = __ldg(reinterpret_cast<const uint2 *>(there ? bounds + at : anywhere(part)));
       bound[g] = __ldg(there ? bounds + strip : anywhere(part));
@@ -120,10 +135,7 @@ __device__ __forceinline__ Cells find_cells(const Part &part, const Source &of, 
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
       if (base + g >= lists || (blocks >> (base + g) & 1)) continue;
-      if (window) {
-        uint32_t lower = bytes[g].x, upper = bytes[g].y;
-        bytes[g] = make_uint2(bounds_by_bits(bound[g], lower, upper), bounds_by_bits(bound[g], lower >> 4, upper >> 4));
-      } else if (__shfl_sync(all_lanes, of.shift, base + g)) {
+      if (__shfl_sync(all_lanes, of.shift, base + g)) {
         uint32_t bits = (lane % 8 < 4 ? bytes[g].x : bytes[g].y) >> 8 * (lane % 4);
         bytes[g] = make_uint2(spread(bits & 15) * bound[g], spread(bits >> 4 & 15) * bound[g]);
       }

@@ -16,9 +16,8 @@
 // A bound on impacts in a byte: 0 where the list has no posting.
 __device__ __forceinline__ uint32_t bound_byte(uint32_t impact) { return max(1u, (impact + 256) / 257); }
 
-// Bounds of cells of levels 1 and 2 in a strip with a bound byte; level 3 has that of the strip, and level 0 no posting. Impacts crowd near the highest.
-__device__ __forceinline__ uint32_t low_byte(uint32_t byte) { return byte * 26 / 32; }
-__device__ __forceinline__ uint32_t mid_byte(uint32_t byte) { return byte * 29 / 32; }
+// Bounds of cells of levels 1 and 2 in a strip with a bound byte are 26 and 29 32nds of it, rounded down; level 3 has that of the strip, and level 0 no
+// posting (levels.cuh). Impacts crowd near the highest.
 
 // The highest impact that a byte stands for: 255 times 257 is 65,535.
 __device__ __forceinline__ uint32_t bound_impact(uint32_t byte) { return byte * 257; }
@@ -30,9 +29,6 @@ __device__ __forceinline__ uint32_t bound_contribution(uint32_t weight, uint32_t
 
 // Four bits as the lowest of four bytes.
 __device__ __forceinline__ uint32_t spread(uint32_t bits) { return bits * 0x00204081 & 0x01010101; }
-
-// Bits j and j+4 as the lowest of two halves.
-__device__ __forceinline__ uint32_t bits_of_pair(uint32_t bits, uint32_t j) { return (bits | bits << 12) >> j & 0x00010001; }
 
 const uint32_t high_bits = 0x80808080;
 

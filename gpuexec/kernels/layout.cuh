@@ -64,14 +64,14 @@ struct List {
   Pointer<const uint32_t> flat;        // its postings; null when they are not there
   Pointer<const uint32_t> flat_first;  // number of the first posting of each 1<<flat_shift documents, and count
   Pointer<const uint8_t> flat_bound;   // bound on the impacts of each strip, as bound_impact has it, and behind them those of cells; of a list in a window
-                                       // the levels of cells, as its record has them, but without upper if it is packed
+                                       // the levels of cells, as its record has them
   uint32_t count;                // postings
   uint32_t block_size;           // postings in every block but the last
   uint32_t blocks;
   uint32_t highest;              // impact of the whole list
   uint32_t tiles;
   uint32_t first_block;          // its blocks are number first_block on of those of all lists
-  uint32_t sparse;               // not 0 when it has less than a block a tile; of a list in a window, when its record is packed
+  uint32_t sparse;               // not 0 when it has less than a block a tile
   uint32_t flat_shift;
 };
 
@@ -88,8 +88,7 @@ struct Flattening {
 // keeps of it, in rows, and each part begins with a row:
 //
 //	uint8_t bound[strips * tiles]          of each strip, as bound_impact has it (flat.cuh)
-//	uint8_t lower[strips * tiles]          of the level of each cell of a strip (flat.cuh) the lower bit
-//	uint8_t upper[strips * tiles]          and the upper bit
+//	uint16_t levels[strips * tiles]        of the cells of each strip, two bits each (levels.cuh)
 //	                                       A packed record, of a list with few postings, has these two instead:
 //	  uint32_t there[tiles]                strips with postings, a bit each
 //	  uint16_t of_strip[]                  bound of each of those strips in the lower byte, cells with postings in the upper one
@@ -107,7 +106,7 @@ struct Slice {
   Pointer<const uint8_t> norms;    // of the segment, as List.norms
   Pointer<const uint32_t> marks;   // List.tile_first
   Pointer<uint32_t> flat, first;
-  Pointer<uint8_t> bound;          // where bound and lower of a packed record go
+  Pointer<uint8_t> bound;          // where bound and levels of a packed record go
   uint32_t blocks;
   uint32_t block_size;
   uint32_t last_size;    // postings of the last block

@@ -42,71 +42,84 @@ __device__ __forceinline__ bool goes_by_tiles(const Batch &b, const Part &part) 
 }
 
 // A bound on the scores in each strip of a tile, that of the lane: no_bound where nothing can match. blocks are
-// the lists that are not flat, packed those with one bit for each cell. In a window lists have levels of cells, and are summed up cell by cell: postings of two sparse lists in a strip are seldom
-// in one cell, and neither are high impacts of two dense ones. A warp calls it together.
-template <bool window>
-__device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t packed, uint32_t tile_shift,
-                                                uint32_t rank_weight, uint32_t tile) {
+// the lists that are not flat. A warp calls it together.
+__device__ __forceinline__ uint32_t bound_strip(const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t rank_weight, uint32_t tile) {
   uint32_t lane = threadIdx.x % 32, lo = tile << tile_shift, hi = min(part.docs, lo + (1u << tile_shift)), lists = part.term_count;
-  const uint32_t all_cells = (1u << cells) - 1;
-  bool and_tiles = part.way == by_and_tiles;
-  uint32_t sum = 0, of_cells = 0, there = and_tiles ? all_cells : 0;  // there: cells where the query can match
-  uint32_t pair[cells / 2];  // what cells j and j+4 add to of_cells, in halves, rounded up to multiples of 65,536
-#pragma unroll
-  for (uint32_t j = 0; j < cells / 2; j++) pair[j] = 0;
+  bool any = false, every = true;
+  uint32_t sum = 0;
   auto add = [&](uint32_t i, uint32_t byte) {
     sum += contribution(__shfl_sync(all_lanes, of.weight, i), bound_impact(byte));
-    if ((byte != 0) != and_tiles) there = and_tiles ? 0 : all_cells;
-  };
-  auto add_cells = [&](uint32_t i, uint32_t byte, uint32_t lower, uint32_t upper) {
-    uint32_t weight = __shfl_sync(all_lanes, of.weight, i), most = contribution(weight, bound_impact(byte));
-    uint32_t low = (contribution(weight, bound_impact(low_byte(byte))) >> 16) + 1, mid = (contribution(weight, bound_impact(mid_byte(byte))) >> 16) + 1;
-    uint32_t top = (most >> 16) + 1;
-    of_cells += most;
-    there = and_tiles ? there & (lower | upper) : there | lower | upper;
-#pragma unroll
-    for (uint32_t j = 0; j < cells / 2; j++) pair[j] += low * bits_of_pair(lower & ~upper, j) + mid * bits_of_pair(upper & ~lower, j) + top * bits_of_pair(lower & upper, j);
+    any |= byte != 0;
+    every &= byte != 0;
   };
   for (uint32_t base = 0; base < lists; base += lists_at_once) {
-    uint32_t bytes[lists_at_once], lower[lists_at_once], upper[lists_at_once];
+    uint32_t bytes[lists_at_once];
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
       const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
       bytes[g] = __ldg(base + g < lists && bounds ? bounds + tile * strips + lane : anywhere(part));
-      lower[g] = upper[g] = 0;
-      if (!window) continue;
-      const uint8_t *bits = base + g < lists ? bounds + tile * strips + lane : anywhere(part);
-      uint32_t behind = base + g < lists ? part.tiles * strips : 0;
-      lower[g] = __ldg(bits + behind);
-      upper[g] = __ldg(bits + (packed >> (base + g) & 1 ? 1 : 2) * behind);
     }
 #pragma unroll
     for (uint32_t g = 0; g < lists_at_once; g++) {
-      if (base + g >= lists || (blocks >> (base + g) & 1)) continue;
-      if (window) {
-        add_cells(base + g, bytes[g], lower[g], upper[g]);
-      } else {
-        add(base + g, bytes[g]);
-      }
+      if (base + g < lists && !(blocks >> (base + g) & 1)) add(base + g, bytes[g]);
     }
   }
   for (uint32_t rest = blocks; rest; rest &= rest - 1) {
     uint32_t i = __ffs(rest) - 1;
     add(i, tile_byte(of, i, tile));
   }
-  if (there == 0) return no_bound;
-  uint32_t best = 0;
+  if (part.way == by_and_tiles ? !every : !any) return no_bound;
+  return min(sum + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
+}
+
+// The same of some tiles of a window at once. Lists have levels of cells there, and are summed up cell by cell: postings of two sparse lists in a strip
+// are seldom in one cell, and neither are high impacts of two dense ones. A warp calls it together.
+template <uint32_t count>
+__device__ __forceinline__ void bound_strips(const Part &part, const Source &of, uint32_t tile_shift, uint32_t rank_weight, const uint32_t tile[count],
+                                             uint32_t bound[count]) {
+  uint32_t lane = threadIdx.x % 32, lists = part.term_count, high = high_weight(of.weight);
+  bool and_tiles = part.way == by_and_tiles;
+  LevelSums sums[count];
 #pragma unroll
-  for (uint32_t j = 0; j < cells / 2; j++) {
-    uint32_t matching = pair[j] & 65535 * bits_of_pair(there, j);
-    best = max(best, max(matching & 65535, matching >> 16));
+  for (uint32_t t = 0; t < count; t++) {
+    sums[t] = no_levels(and_tiles);
   }
-  return min(sum + min(of_cells, best << 16) + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
+  for (uint32_t base = 0; base < lists; base += lists_at_once) {
+    Levels l[lists_at_once][count];
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      const uint8_t *bounds = of_lane(of.bounds, (base + g) % 32);
+#pragma unroll
+      for (uint32_t t = 0; t < count; t++) l[g][t] = load_levels(part, base + g < lists ? bounds : nullptr, tile[t] * strips + lane);
+    }
+#pragma unroll
+    for (uint32_t g = 0; g < lists_at_once; g++) {
+      if (base + g >= lists) continue;
+      uint32_t weight = __shfl_sync(all_lanes, high, base + g);
+#pragma unroll
+      for (uint32_t t = 0; t < count; t++) add_levels(&sums[t], weight, l[g][t], and_tiles);
+    }
+  }
+#pragma unroll
+  for (uint32_t t = 0; t < count; t++) {
+    uint32_t lo = tile[t] << tile_shift, hi = min(part.docs, lo + (1u << tile_shift));
+    bound[t] = no_bound;
+    if (sums[t].there & level_bits) {
+      bound[t] = min(min(sums[t].strip, highest_level(sums[t])) + rank_bound(part, rank_weight, lo, hi), tail_bound(part, lo));
+    }
+  }
+}
+
+// The same of one tile.
+__device__ __forceinline__ uint32_t bound_in_window(const Part &part, const Source &of, uint32_t tile_shift, uint32_t rank_weight, uint32_t tile) {
+  uint32_t bound;
+  bound_strips<1>(part, of, tile_shift, rank_weight, &tile, &bound);
+  return bound;
 }
 
 // The lists of a part that goes by strips, found once as long as a warp stays with it.
 struct Known {
-  uint32_t part, blocks, packed;
+  uint32_t part, blocks;
   Source of;
 };
 
@@ -115,7 +128,6 @@ __device__ __forceinline__ void get_to_know(Known *known, const Batch &b, const 
   known->part = index;
   known->of = find_source(b.tile_shift, part);
   known->blocks = blocks_of(known->of);
-  known->packed = packed_of(b, known->of);
 }
 
 // How many strips of a seed are looked at before all others in a window. One warp takes them, one after the other, before there is a threshold that
@@ -153,7 +165,7 @@ __device__ __forceinline__ void note_bound(const Batch &b, const Part &part, uin
 extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch) {
   const Batch b = *batch;
   uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
-  Known known{~0u, 0, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
+  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
     uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
     const Part &part = b.parts[p];
@@ -166,8 +178,8 @@ extern "C" __global__ void __launch_bounds__(256) bound_tiles(const Batch *batch
       get_to_know(&known, b, other, index);
       const Query &its = b.queries[other.query];
       uint32_t bound = its.node_count ? bound_tree(b, other, of)
-                       : b.marks      ? bound_strip<true>(other, known.of, known.blocks, known.packed, b.tile_shift, its.rank_weight, of)
-                                      : bound_strip<false>(other, known.of, known.blocks, 0, b.tile_shift, its.rank_weight, of);
+                       : b.marks      ? bound_in_window(other, known.of, b.tile_shift, its.rank_weight, of)
+                                      : bound_strip(other, known.of, known.blocks, b.tile_shift, its.rank_weight, of);
       uint32_t highest = __reduce_max_sync(all_lanes, bound == no_bound ? 0 : bound + 1);
       if (lane == 0) note_bound(b, other, of, highest == 0 ? no_bound : highest - 1);
     }
@@ -224,25 +236,27 @@ struct Left {
   bool whole;      // the tile is for or_flat.cu
 };
 
+// The strips that are left of a tile with the bound highest, whose strips have these bounds. A warp calls it together.
+__device__ __forceinline__ uint32_t alive_strips(const Batch &b, const Part &part, const Query &q, uint32_t tile, uint32_t highest, bool seed, Key threshold,
+                                                 uint32_t bound) {
+  uint32_t lane = threadIdx.x % 32, from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
+  uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
+  uint32_t alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
+  if (lane == 0 && alive != matching) b.states[part.query].pruned = 1;
+  return seed ? alive & ~seed_strips(b, q, bound, highest) : alive;
+}
+
 // A warp calls it together.
-template <bool marks>
 __device__ __forceinline__ Left strips_left(const Batch &b, const Part &part, const Known &known, uint32_t tile) {
   const Query &q = b.queries[part.query];
-  State &s = b.states[part.query];
-  uint32_t lane = threadIdx.x % 32, highest = b.tile_bounds[part.first_tile + tile];
+  uint32_t highest = b.tile_bounds[part.first_tile + tile];
   Left left{~0u, is_seed(b, part, tile, highest), goes_whole(part, q, known.of, known.blocks, tile)};
   if (left.whole) {
     if (left.seed) left.alive = 0;
     return left;
   }
-  uint32_t bound = q.node_count ? bound_tree(b, part, tile)
-                                : bound_strip<marks>(part, known.of, known.blocks, known.packed, b.tile_shift, q.rank_weight, tile);
-  Key threshold = common_threshold(s);
-  uint32_t from = part.base + (tile << b.tile_shift) + (lane << (b.tile_shift - 5));
-  uint32_t matching = __ballot_sync(all_lanes, bound != no_bound);
-  left.alive = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, from, threshold));
-  if (lane == 0 && left.alive != matching) s.pruned = 1;
-  if (left.seed) left.alive &= ~seed_strips(b, q, bound, highest);
+  uint32_t bound = q.node_count ? bound_tree(b, part, tile) : bound_strip(part, known.of, known.blocks, b.tile_shift, q.rank_weight, tile);
+  left.alive = alive_strips(b, part, q, tile, highest, left.seed, common_threshold(b.states[part.query]), bound);
   return left;
 }
 
@@ -275,61 +289,119 @@ __device__ __forceinline__ void enqueue(Queue &queue, bool wants, const Item &it
   if (wants) queue.items[first + __popc(votes & ((1u << lane) - 1))] = item;
 }
 
-// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed, and marks its strips if marks. Where there are few, a warp takes
-// fewer than it has threads: it goes through those by strips one after the other.
-template <bool marks>
-__device__ __forceinline__ void queue_all(const Batch &b) {
-  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32);
-  uint32_t each = min(32u, max(1u, (all + warps - 1) / warps));
-  Known known{~0u, 0, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
+// A tile of a part, as a lane has it.
+struct Place {
+  uint32_t index, tile, bound;
+  Key threshold;
+  bool wanted;  // it can win
+};
+
+// Looks whether tile number i, counted through all parts, can win. there says whether the lane has one.
+__device__ __forceinline__ Place place_of(const Batch &b, uint32_t i, bool there) {
+  Place p{i / b.tiles_most, i % b.tiles_most, no_bound, 0, false};
+  const Part &part = b.parts[p.index];
+  if (!there || !is_tile_of(b, part, p.tile) || !goes_by_tiles(b, part)) return p;
+  const Query &q = b.queries[part.query];
+  State &s = b.states[part.query];
+  p.bound = b.tile_bounds[part.first_tile + p.tile];
+  p.threshold = threshold_of(s);
+  p.wanted = p.bound != no_bound && !s.answered && (q.by_strips || !is_seed(b, part, p.tile, p.bound));
+  if (p.wanted && q.bounds != no_bounds && !can_win(p.bound, part.base + (p.tile << b.tile_shift), p.threshold)) {
+    p.wanted = false;
+    s.pruned = 1;
+  }
+  return p;
+}
+
+// Tiles that a warp takes at a time, one a lane: fewer than it has threads where there are few, since it goes through those by strips one after the other.
+__device__ __forceinline__ uint32_t tiles_each(uint32_t all) {
+  uint32_t warps = gridDim.x * (blockDim.x / 32);
+  return min(32u, max(1u, (all + warps - 1) / warps));
+}
+
+// A thread for each tile and part queues the tile, unless bounds drop it, or it was a seed.
+extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
+  const Batch b = *batch;
+  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32), each = tiles_each(all);
+  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
   for (uint32_t base = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * each; base < all; base += warps * each) {
-    uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
-    const Part &part = b.parts[p];
-    const Query &q = b.queries[part.query];
-    bool wanted = lane < each && base + lane < all && is_tile_of(b, part, tile) && goes_by_tiles(b, part);
-    if (wanted) {
-      State &s = b.states[part.query];
-      uint32_t bound = b.tile_bounds[part.first_tile + tile];
-      wanted = bound != no_bound && !s.answered && (q.by_strips || !is_seed(b, part, tile, bound));
-      if (wanted && q.bounds != no_bounds && !can_win(bound, part.base + (tile << b.tile_shift), threshold_of(s))) {
-        wanted = false;
-        s.pruned = 1;
-      }
-    }
+    Place p = place_of(b, min(base + lane, all - 1), lane < each && base + lane < all);
+    const Query &q = b.queries[b.parts[p.index].query];
     Left mine{~0u, false, false};
-    for (uint32_t rest = __ballot_sync(all_lanes, wanted); rest; rest &= rest - 1) {
-      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, tile, at), index = __shfl_sync(all_lanes, p, at);
+    for (uint32_t rest = __ballot_sync(all_lanes, p.wanted); rest; rest &= rest - 1) {
+      uint32_t at = __ffs(rest) - 1, of = __shfl_sync(all_lanes, p.tile, at), index = __shfl_sync(all_lanes, p.index, at);
       const Part &other = b.parts[index];
       const Query &its = b.queries[other.query];
       Left left{~0u, false, false};
       if (its.by_strips) {
         get_to_know(&known, b, other, index);
-        left = strips_left<marks>(b, other, known, of);
+        left = strips_left(b, other, known, of);
       } else if (its.bounds == block_bounds) {
         left.alive = alive_parts(b, other, its, of, threshold_of(b.states[other.query]));
         if (left.alive == 0 && lane == 0) b.states[other.query].pruned = 1;
       }
       if (lane == at) mine = left;
     }
-    wanted &= mine.alive != 0;
-    enqueue(*b.queue, wanted && !q.by_strips, Item{p, tile, mine.alive});
-    uint32_t strip_tile = tile | (mine.seed || q.node_count ? strips_only : 0);
-    if (marks && wanted) strip_tile = mark_item(part, strip_tile, mine.alive, mine.whole);
-    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole && q.node_count == 0, Item{p, strip_tile, mine.alive});
-    enqueue(*b.tree_queue, wanted && q.node_count, Item{p, tile, mine.alive});
-    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p, tile, mine.alive});
+    bool wanted = p.wanted && mine.alive != 0;
+    enqueue(*b.queue, wanted && !q.by_strips, Item{p.index, p.tile, mine.alive});
+    uint32_t strip_tile = p.tile | (mine.seed ? strips_only : 0);
+    enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole && q.node_count == 0, Item{p.index, strip_tile, mine.alive});
+    enqueue(*b.tree_queue, wanted && q.node_count, Item{p.index, p.tile, mine.alive});
+    enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p.index, p.tile, mine.alive});
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch) {
-  const Batch b = *batch;
-  queue_all<false>(b);
-}
+// Tiles of a window that are bounded at once.
+const uint32_t tiles_at_once = 2;
 
-// The same in a window, whose lists have marks.
+// The same in a window, where all queries go by strips, and strips that are alive are marked in their lists.
 extern "C" __global__ void __launch_bounds__(256, 3) queue_and_mark(const Batch *batch) {
   const Batch b = *batch;
-  queue_all<true>(b);
+  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32), each = tiles_each(all);
+  Known known{~0u, 0, {nullptr, nullptr, nullptr, nullptr, 0, 0}};
+  for (uint32_t base = (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) * each; base < all; base += warps * each) {
+    Place p = place_of(b, min(base + lane, all - 1), lane < each && base + lane < all);
+    const Part &part = b.parts[p.index];
+    Left mine{~0u, p.wanted && is_seed(b, part, p.tile, p.bound), false};
+    uint32_t seeds_here = __ballot_sync(all_lanes, mine.seed);
+    for (uint32_t rest = __ballot_sync(all_lanes, p.wanted); rest;) {
+      uint32_t at[tiles_at_once], tile[tiles_at_once], bound[tiles_at_once], index = 0, count = 0;
+#pragma unroll
+      for (uint32_t t = 0; t < tiles_at_once; t++) {  // as long as they are of one part; behind the last one, that one again
+        uint32_t next = rest ? __ffs(rest) - 1 : at[0], its = __shfl_sync(all_lanes, p.index, next);
+        if (t == 0) index = its;
+        bool taken = rest && its == index;
+        at[t] = taken ? next : at[t ? t - 1 : 0];
+        count += taken;
+        if (taken) rest &= rest - 1;
+        tile[t] = __shfl_sync(all_lanes, p.tile, at[t]);
+      }
+      const Part &other = b.parts[index];
+      const Query &its = b.queries[other.query];
+      get_to_know(&known, b, other, index);
+      if (its.node_count) {
+#pragma unroll
+        for (uint32_t t = 0; t < tiles_at_once; t++) bound[t] = bound_tree(b, other, tile[t]);
+      } else {
+        bound_strips<tiles_at_once>(other, known.of, b.tile_shift, its.rank_weight, tile, bound);
+      }
+#pragma unroll
+      for (uint32_t t = 0; t < tiles_at_once; t++) {
+        if (t >= count) continue;
+        bool whole = goes_whole(other, its, known.of, known.blocks, tile[t]), seed = seeds_here >> at[t] & 1;
+        uint32_t highest = __shfl_sync(all_lanes, p.bound, at[t]);
+        Key threshold = __shfl_sync(all_lanes, p.threshold, at[t]);
+        uint32_t alive = whole ? seed ? 0 : ~0u : alive_strips(b, other, its, tile[t], highest, seed, threshold, bound[t]);
+        if (lane == at[t]) mine = Left{alive, seed, whole};
+      }
+    }
+    bool wanted = p.wanted && mine.alive != 0, tree = b.queries[part.query].node_count != 0;
+    uint32_t tile = p.tile | (mine.seed || tree ? strips_only : 0);
+    if (wanted) tile = mark_item(part, tile, mine.alive, mine.whole);
+    enqueue(*b.strip_queue, wanted && !mine.whole && !tree, Item{p.index, tile, mine.alive});
+    enqueue(*b.tree_queue, wanted && tree, Item{p.index, p.tile, mine.alive});
+    enqueue(*b.flat_queue, wanted && mine.whole, Item{p.index, p.tile, mine.alive});
+  }
 }
 
 // A warp for each seed queues its tile.
@@ -349,8 +421,8 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
       Source of = find_source(b.tile_shift, part);
       uint32_t blocks = blocks_of(of);
       uint32_t bound = q.node_count ? bound_tree(b, part, tile)
-                       : b.marks    ? bound_strip<true>(part, of, blocks, packed_of(b, of), b.tile_shift, q.rank_weight, tile)
-                                    : bound_strip<false>(part, of, blocks, 0, b.tile_shift, q.rank_weight, tile);
+                       : b.marks    ? bound_in_window(part, of, b.tile_shift, q.rank_weight, tile)
+                                    : bound_strip(part, of, blocks, b.tile_shift, q.rank_weight, tile);
       alive = seed_strips(b, q, bound, static_cast<uint32_t>(seed >> 32));
       whole = goes_whole(part, q, of, blocks, tile);
     }

@@ -296,13 +296,12 @@ __device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uin
 // as a whole, if it may be, and nothing is done then. A warp calls it together.
 template <bool all>
 __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t tile,
-                                          uint32_t alive, bool whole, uint32_t packed, Counts *n) {
+                                          uint32_t alive, bool whole, Counts *n) {
   const Query &q = b.queries[part.query];
   uint32_t shift = tile_shift - 5, lo = tile << tile_shift, need = static_cast<uint32_t>(common_threshold(b.states[part.query]) >> 32);
   uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << tile_shift)));
   uint32_t bar = q.bounds == no_bounds ? 0 : need;
-  Cells c = b.marks ? find_cells<all, true>(part, of, blocks, tile, tile_shift, alive, rank, bar, packed)
-                    : find_cells<all, false>(part, of, blocks, tile, tile_shift, alive, rank, bar, 0);
+  Cells c = b.marks ? find_cells_by_levels<all>(part, of, tile, tile_shift, alive, rank, bar) : find_cells<all>(part, of, blocks, tile, tile_shift, alive, rank, bar);
   if (__any_sync(all_lanes, c.alive != c.matching) && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
   uint32_t rest = __ballot_sync(all_lanes, c.alive != 0);
   if (rest == 0) return true;
@@ -338,7 +337,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
 // Takes tiles from the queue until there are none, a run of them at a time.
 template <bool all>
 __device__ __forceinline__ void take_tiles(const Batch &b) {
-  uint32_t tile_shift = b.tile_shift, known = ~0u, blocks = 0, packed = 0;
+  uint32_t tile_shift = b.tile_shift, known = ~0u, blocks = 0;
   clear(tile_shift - 5, true);
   __syncwarp();
   Queue &queue = *b.strip_queue;
@@ -357,10 +356,9 @@ __device__ __forceinline__ void take_tiles(const Batch &b) {
         known = item.part;
         of = find_source(tile_shift, part);
         blocks = blocks_of(of);
-        packed = packed_of(b, of);
       }
       if (b.states[part.query].answered) continue;
-      if (!take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), packed, &n)) whole |= 1u << i;
+      if (!take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), &n)) whole |= 1u << i;
     }
     if (!all && whole) leave_whole(b, run.from, whole);
   }

@@ -96,11 +96,19 @@ __device__ __forceinline__ Record record_of(const Slice &s) {
   return r;
 }
 
+// Levels of cells that have postings or not, a bit each: 3 or 0.
+__device__ __forceinline__ uint32_t full_levels(uint32_t there) {
+  there = (there | there << 4) & 0x0f0f;
+  there = (there | there << 2) & 0x3333;
+  return ((there | there << 1) & 0x5555) * 3;
+}
+
 // Spreads out the bounds of strips of a packed record, and which of their cells have postings. A lane has a tile at a time. A warp calls it together.
 __device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
   const uint32_t *there = reinterpret_cast<const uint32_t *>(s.record.get());
   const uint16_t *of_strip = reinterpret_cast<const uint16_t *>(s.record + (s.tiles + 3) / 4);
-  uint32_t *bounds = reinterpret_cast<uint32_t *>(s.bound.get()), *lower = bounds + s.tiles * strips / 4;  // strips by fours
+  uint32_t *bounds = reinterpret_cast<uint32_t *>(s.bound.get());  // strips by fours
+  uint2 *levels = reinterpret_cast<uint2 *>(bounds + s.tiles * strips / 4);
   uint32_t before = 0;
   for (uint32_t base = 0; base < s.tiles; base += 32) {
     uint32_t tile = base + lane, bits = tile < s.tiles ? there[tile] : 0, count = __popc(bits);
@@ -108,16 +116,16 @@ __device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
     before += __reduce_add_sync(all_lanes, count);
     if (tile >= s.tiles) continue;
     for (uint32_t four = 0; four < strips / 4; four++, bits >>= 4) {
-      uint32_t of_bounds = 0, of_cells = 0;
+      uint32_t of_bounds = 0, of_cells[2] = {0, 0};
 #pragma unroll
       for (uint32_t j = 0; j < 4; j++) {
         if (!(bits >> j & 1)) continue;
         uint32_t both = *from++;
         of_bounds |= (both & 255) << 8 * j;
-        of_cells |= both >> 8 << 8 * j;
+        of_cells[j / 2] |= full_levels(both >> 8) << 16 * (j % 2);
       }
       bounds[tile * (strips / 4) + four] = of_bounds;
-      lower[tile * (strips / 4) + four] = of_cells;
+      levels[tile * (strips / 4) + four] = make_uint2(of_cells[0], of_cells[1]);
     }
   }
 }
