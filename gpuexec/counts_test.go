@@ -104,6 +104,9 @@ func TestCountsOfLongLists(t *testing.T) {
 					if a := &answers[i]; a.Refused != nil || len(a.Open) > 0 || a.Top.Total != want || !a.Top.Exact {
 						t.Fatalf("round %d, plan %d: %+v, want %d", round, i, a, want)
 					}
+					if read := answers[i].Top.Work.BlocksDecoded; round == 3 && len(p.Weights) == denseTerms && read > 0 {
+						t.Errorf("plan %d reads %d blocks of postings, though its lists are dense", i, read)
+					}
 				}
 			}
 			if x.CountUnits() == 0 || x.FlatLists() == 0 {
@@ -112,6 +115,9 @@ func TestCountsOfLongLists(t *testing.T) {
 		})
 	}
 }
+
+// denseTerms is how many terms those plans of longCounts have of which all lists are dense.
+const denseTerms = 4
 
 // longCounts are plans over dense and rare lists, some with a filter.
 func longCounts(docs uint32) (plans []*gpuexec.Plan) {
@@ -130,7 +136,7 @@ func longCounts(docs uint32) (plans []*gpuexec.Plan) {
 		{Must: []blockmax.Node{leaf(5), {Should: []blockmax.Node{leaf(3), leaf(0)}}}, Should: []blockmax.Node{leaf(4)}},
 		{Must: []blockmax.Node{leaf(6)}, Should: []blockmax.Node{leaf(1), leaf(2), {Must: []blockmax.Node{leaf(0), leaf(3)}}}, MinShould: 1},
 	}
-	for _, of := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {2, 3}, {0, 5}, {4, 6, 1}, {5, 4}} {
+	for _, of := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {2, 3}, {0, 5}, {4, 6, 1}, {5, 4}, {0, 1, 0, 1}} {
 		for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
 			for _, filtered := range []bool{false, true} {
 				p := &gpuexec.Plan{Mode: mode, K: 1, CountAll: true, OnlyTotal: true}

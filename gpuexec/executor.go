@@ -256,7 +256,7 @@ func (x *Executor) Drop(gone func(key uint64) bool) {
 	x.known.forgetKeyless()
 }
 
-// Room is about how many postings can stay on the device: as flat postings, of some 4.5 bytes, and in
+// Room is about how many postings can stay on the device: as flat postings, of some 4.8 bytes, and in
 // the blocks of the list cache or, with Stream, in records, at some 1.4 bytes a posting with their
 // directories.
 func (x *Executor) Room() uint64 {
@@ -264,7 +264,7 @@ func (x *Executor) Room() uint64 {
 	if x.options.Stream {
 		blocks = int64(x.windows.residents.rows) * rowBytes
 	}
-	return uint64(blocks)*10/14 + uint64(x.flats.rows)*rowBytes*10/45
+	return uint64(blocks)*10/14 + uint64(x.flats.rows)*rowBytes*10/48
 }
 
 // Name identifies the executor: "gpu/maxscore".

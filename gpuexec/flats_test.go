@@ -10,6 +10,8 @@ func TestFlatLayout(t *testing.T) {
 		{95, 3, 14, 3},  // fewer
 		{8_000_000, 1526, 9, 48832},
 		{40_000, 1526, 14, 1526},
+		{3_125_248, 1526, 9, 48832}, // dense: one posting for eight documents
+		{3_125_247, 1526, 9, 48832},
 	} {
 		l := shape.flatLayout(test.count, test.tiles)
 		if l.shift != test.shift || l.entries != test.entries {
@@ -17,6 +19,10 @@ func TestFlatLayout(t *testing.T) {
 		}
 		if l.first < 4*uint64(test.count) || l.bound < l.first+4*uint64(l.entries+1) || uint64(l.rows)*rowBytes < l.bound+32*uint64(test.tiles) {
 			t.Errorf("%d postings, %d tiles: parts overlap: %+v", test.count, test.tiles, l)
+		}
+		end, bits := l.bound+32*9*uint64(test.tiles), uint64(l.rows)*rowBytes
+		if dense := test.count*8 >= test.tiles<<14; dense != (bits == end+uint64(test.tiles)<<14/8) || dense && bits > end+uint64(test.count) {
+			t.Errorf("%d postings, %d tiles: %d bytes, of which bounds end at %d", test.count, test.tiles, bits, end)
 		}
 		if l.first%rowBytes != 0 || l.bound%rowBytes != 0 {
 			t.Errorf("%d postings, %d tiles: parts begin within rows: %+v", test.count, test.tiles, l)

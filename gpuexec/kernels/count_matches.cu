@@ -7,8 +7,10 @@
 // A flat posting has its document in the lower half, so that of it only a shift and a bit are left. Each lane has four consecutive
 // postings, and those of one word of bits are put in at once: the denser a list, the fewer the atomics. Where an AND has only
 // some strips left, only their postings are read, of lists that have a directory by strips. Of lists that are not flat the blocks of the tile are decoded.
+// Dense lists have bits themselves (dense.cuh), so a lane takes 128 documents at a time.
 //
 // Nothing is pruned, and all queries read the lists of a few tiles at about the same time: so those that many queries have come from the cache.
+#include "dense.cuh"
 #include "strip.cuh"
 
 const uint32_t count_threads = 128, count_blocks = 8;
@@ -18,6 +20,7 @@ struct Tiled {
   uint32_t shift;  // of the tile
   uint32_t tile;
   uint32_t slots;  // the last is free between steps, and then all 0
+  uint32_t tiles;  // of the part
 };
 
 // How many words of bits a slot has.
@@ -33,6 +36,7 @@ struct CountedLists {
   Source of[2];
   uint32_t leaf[2];    // ~0 behind the last
   uint32_t blocks[2];  // those that are not flat, a bit each
+  uint32_t dense[2];   // those that have bits
 };
 
 __device__ __forceinline__ CountedLists find_lists(uint32_t tile_shift, const Part &part) {
@@ -43,6 +47,7 @@ __device__ __forceinline__ CountedLists find_lists(uint32_t tile_shift, const Pa
     l.of[half] = find_source(tile_shift, part, 32 * half);
     l.leaf[half] = i < part.term_count ? part.terms[i].leaf : ~0u;
     l.blocks[half] = blocks_of(l.of[half]);
+    l.dense[half] = __ballot_sync(all_lanes, l.of[half].bounds && is_dense(*l.of[half].list, tile_shift));
   }
   return l;
 }
@@ -164,7 +169,38 @@ __device__ __forceinline__ uint32_t use_list(const Tiled &t, uint32_t *slot, uin
   return postings;
 }
 
-// Does a step with a leaf, and returns how many postings were read. The part may lack its list. A warp calls it together.
+// Rows of bits of a dense list, of 128 documents each, that a lane asks for before it uses any.
+const uint32_t dense_rows = 4;
+
+// Uses the bits of a dense list, in the strips that are wanted: in others a slot has no document. bounds are the list's. A warp calls it
+// together.
+template <uint32_t op>
+__device__ __forceinline__ void use_dense(const Tiled &t, uint32_t *slot, const uint8_t *bounds, uint32_t wanted) {
+  uint32_t lane = threadIdx.x % 32, words = words_of(t), rows = words / 4, each = rows / strips;  // rows of a strip
+  const uint4 *from = GLOBAL(const uint4, bits_behind(reinterpret_cast<uintptr_t>(bounds), t.tiles)) + static_cast<uint64_t>(t.tile) * rows;
+  uint4 *to = reinterpret_cast<uint4 *>(slot);
+  for (uint32_t base = lane; base < rows; base += 32 * dense_rows) {
+    uint4 v[dense_rows];
+    bool there[dense_rows];
+#pragma unroll
+    for (uint32_t j = 0; j < dense_rows; j++) {
+      uint32_t row = base + 32 * j;
+      there[j] = row < rows && (each == 0 || (wanted >> row / each & 1));
+      v[j] = __ldg(from + (there[j] ? row : 0));
+    }
+#pragma unroll
+    for (uint32_t j = 0; j < dense_rows; j++) {
+      if (!there[j]) continue;
+      uint4 &s = to[base + 32 * j];
+      if (op == count_or) s = make_uint4(s.x | v[j].x, s.y | v[j].y, s.z | v[j].z, s.w | v[j].w);
+      if (op == count_and) s = make_uint4(s.x & v[j].x, s.y & v[j].y, s.z & v[j].z, s.w & v[j].w);
+      if (op == count_not) s = make_uint4(s.x & ~v[j].x, s.y & ~v[j].y, s.z & ~v[j].z, s.w & ~v[j].w);
+    }
+  }
+  __syncwarp();
+}
+
+// Does a step with a leaf, and returns how many postings were read; of a dense list it reads none. The part may lack its list. A warp calls it together.
 __device__ __forceinline__ uint32_t use_leaf(const Tiled &t, const CountedLists &l, const Step &step) {
   uint32_t *slot = slot_of(t, step.slot), *left = slot_of(t, t.slots - 1), postings = 0, lane = threadIdx.x % 32, words = words_of(t);
   uint32_t wanted = step.op == count_or ? all_lanes : strips_of(t, slot);
@@ -174,6 +210,17 @@ __device__ __forceinline__ uint32_t use_leaf(const Tiled &t, const CountedLists 
   const Source of = lower ? l.of[0] : l.of[1];
   if (lists) {
     uint32_t at = __ffs(lists) - 1;
+    if ((lower ? l.dense[0] : l.dense[1]) >> at & 1) {
+      const uint8_t *bounds = of_lane(of.bounds, at);
+      if (step.op == count_or) {
+        use_dense<count_or>(t, slot, bounds, wanted);
+      } else if (step.op == count_not) {
+        use_dense<count_not>(t, slot, bounds, wanted);
+      } else {
+        use_dense<count_and>(t, slot, bounds, wanted);
+      }
+      return 0;
+    }
     if (step.op == count_or) {
       postings = use_list<count_or>(t, slot, left, of, at, wanted);
     } else if (step.op == count_not) {
@@ -280,7 +327,7 @@ __device__ __forceinline__ void count_tile(const Batch &b, const Part &part, con
 // A warp takes some tiles of a part at a time: first the first tiles of all parts, then those that follow.
 extern "C" __global__ void __launch_bounds__(count_threads, count_blocks) count_matches(const Batch *batch) {
   const Batch b = *batch;
-  Tiled t{b.tile_shift, 0, b.count_slots};
+  Tiled t{b.tile_shift, 0, b.count_slots, 0};
   for (uint32_t i = threadIdx.x % 32; i < words_of(t); i += 32) slot_of(t, t.slots - 1)[i] = 0;
   __syncwarp();
   for (;;) {
@@ -292,6 +339,7 @@ extern "C" __global__ void __launch_bounds__(count_threads, count_blocks) count_
     if (from >= to) continue;
     CountedLists l = find_lists(b.tile_shift, part);
     Counts n{0, 0, 0};
+    t.tiles = part.tiles;
     for (t.tile = max(from, part.skip >> t.shift); t.tile < to; t.tile++) count_tile(b, part, t, l, &n);
     add_counts(b.states[part.query], n.matched, n.scored, n.postings);
   }

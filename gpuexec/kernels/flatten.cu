@@ -1,5 +1,6 @@
 // Makes lists flat (flat.cuh) from their blocks, which are all on the device.
 #include "block.cuh"
+#include "dense.cuh"
 #include "flat.cuh"
 #include "score.cuh"
 
@@ -75,16 +76,32 @@ __device__ __forceinline__ void bound_tile_strips(const Flattening &f, uint8_t *
   while (strip < end) leave();
 }
 
-// The bounds of all strips and cells, once flatten is done: a thread for each entry of a directory.
+// The bits of the documents of a strip, eight at a time. A thread calls it alone.
+__device__ __forceinline__ void set_bits(const Flattening &f, uint8_t *bits, uint32_t shift, uint32_t strip) {
+  uint32_t at = f.first[strip], end = f.first[strip + 1], each = (1u << shift) / 8, word = at < end ? f.flat[at] : 0;
+  for (uint32_t i = 0; i < each; i++) {
+    uint32_t byte = 0;
+    while (at < end && (word & ((1u << shift) - 1)) / 8 == i) {
+      byte |= 1u << word % 8;
+      if (++at < end) word = f.flat[at];
+    }
+    bits[strip * each + i] = byte;
+  }
+}
+
+// The bounds of all strips and cells, once flatten is done, and the bits of dense lists: a thread for each entry of a directory.
 extern "C" __global__ void __launch_bounds__(256) bound_strips(const Batch *batch) {
   const Batch b = *batch;
   uint32_t shift = b.tile_shift - 5;
   for (uint32_t i = 0; i < b.flattening_count; i++) {
     const Flattening f = b.flattenings[i];
-    uint8_t *of_cells = f.bound + f.list.get()->tiles * strips;
+    const List &l = *f.list;
+    uint8_t *of_cells = f.bound + l.tiles * strips;
+    bool dense = is_dense(l, b.tile_shift);
     for (uint32_t e = blockIdx.x * blockDim.x + threadIdx.x; e < f.entries; e += blockDim.x * gridDim.x) {
       if (f.shift == shift) {
         bound_cells(f, of_cells, shift, e);
+        if (dense) set_bits(f, GLOBAL(uint8_t, bits_behind(f.bound.address, l.tiles)), shift, e);
       } else {
         bound_tile_strips(f, of_cells, shift, e);
       }
