@@ -11,6 +11,7 @@ package gpu
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
@@ -28,7 +29,7 @@ type Accelerator struct {
 	devices   []*device.Device
 	executors []*gpuexec.Executor
 	options   accelerator.Options
-	set       *partition.Set // of the executors, if they hold ranges of documents
+	set       atomic.Pointer[partition.Set] // of the executors, if they hold ranges of documents
 }
 
 // batchesUnderWay is how many batches an executor works on at a time.
@@ -85,11 +86,12 @@ func (a *Accelerator) Start(postings, docs uint64) {
 	for _, x := range a.executors {
 		devices = append(devices, x)
 	}
-	a.set = partition.New(devices, partition.Options{TileDocs: a.executors[0].TileDocs(), Failed: o.Failed})
+	set := partition.New(devices, partition.Options{TileDocs: a.executors[0].TileDocs(), Failed: o.Failed})
+	a.set.Store(set)
 	// The dispatcher reserves a core for the one device that it sees, and lets a batch bring as much as
 	// fits on one.
 	o.Failed, o.Cores, o.BatchBytes = nil, max(1, o.Cores-(n-1)), o.BatchBytes*int64(n)
-	a.begin(o, a.executors[0].Name(), []dispatch.Device{a.set})
+	a.begin(o, a.executors[0].Name(), []dispatch.Device{set})
 }
 
 // room is how many postings can stay on each device.
@@ -156,18 +158,18 @@ func (a *Accelerator) Drop(gone func(key uint64) bool) {
 	for _, x := range a.executors {
 		x.Drop(gone)
 	}
-	if a.set != nil {
-		a.set.Drop(gone)
+	if set := a.set.Load(); set != nil {
+		set.Drop(gone)
 	}
 }
 
 // Stats implements accelerator.Accelerator.
 func (a *Accelerator) Stats() accelerator.Stats {
 	s := accelerator.Stats{Layout: accelerator.Copies, Searches: a.Dispatcher.Stats()}
-	if a.set != nil {
+	if set := a.set.Load(); set != nil {
 		s.Layout = accelerator.Ranges
-		s.Searches.FailedBatches += a.set.FailedBatches()
-		s.Searches.LostDevices = a.set.LostDevices()
+		s.Searches.FailedBatches += set.FailedBatches()
+		s.Searches.LostDevices = set.LostDevices()
 	}
 	for i, dev := range a.devices {
 		times := a.executors[i].Times()

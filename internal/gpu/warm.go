@@ -70,8 +70,8 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 
 // parts returns what each device is asked for a plan, nil for nothing.
 func (a *Accelerator) parts(p *dispatch.Plan) ([]*dispatch.Plan, error) {
-	if a.set != nil {
-		return a.set.Parts(p)
+	if set := a.set.Load(); set != nil {
+		return set.Parts(p)
 	}
 	return slices.Repeat([]*dispatch.Plan{p}, len(a.executors)), nil
 }
@@ -103,8 +103,8 @@ func (a *Accelerator) runOnAll(ctx context.Context, from, to int, query func(int
 		defer done()
 		plans = append(plans, q.Plan)
 	}
-	if a.set != nil {
-		_, err := a.set.Partials(ctx, plans)
+	if set := a.set.Load(); set != nil {
+		_, err := set.Partials(ctx, plans)
 		return err
 	}
 	for _, x := range a.executors {
