@@ -33,9 +33,10 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 	if !j.hasDeadline() {
 		return first
 	}
-	j.expected = 0 // it waits by its deadline
+	estimate, punctual := d.onDevice(j), d.model.known.Load().onDevice(j.quiet).late
+	j.expected = estimate // it waits by its deadline
 	onCPU = true
-	if !j.misses(d.onDeviceBy(j)) {
+	if !j.misses(j.arrived.Add(time.Duration(float64(estimate) * punctual))) {
 		onCPU = first && d.gate.inTime(j, j.arrived)
 	}
 	if onCPU != first {
@@ -59,27 +60,30 @@ func (d *Dispatcher) miss(j *job) {
 	}
 }
 
-// onDeviceBy is when a device would answer a job: after the batches that it has begun, and after
-// the waiting queries that are due before it.
-func (d *Dispatcher) onDeviceBy(j *job) time.Time {
+// onDevice estimates how long a device would take to answer a job, from its arrival: after the batches
+// that it has begun, and after full ones of the waiting queries that are due before it. The batch that
+// it is in has others, too, as many as there are and have room: all are answered when it is done.
+func (d *Dispatcher) onDevice(j *job) time.Duration {
 	if !d.usable.Load() {
-		return j.due.Add(time.Hour)
+		return time.Hour
 	}
 	begun := max(0, d.start.Add(time.Duration(d.free.Load())).Sub(j.arrived))
-	ahead, most := d.dues.before(j.due, j.arrived), d.options.MaxCount
-	count := int(float64(d.queued.Load()) * float64(ahead) / float64(max(1, d.gpu.Load(), int64(ahead))))
-	own := d.model.BatchCost(&j.features, min(count, most-1)+1) + j.gpu
-	others := ahead + time.Duration(count/most)*d.model.BatchCost(&j.features, most)
-	took := begun + own + others/time.Duration(max(1, len(d.devices)))
-	return j.arrived.Add(time.Duration(float64(took) * d.slowness()))
+	queued, cost, most := int(d.queued.Load()), time.Duration(d.gpu.Load()), d.options.MaxCount
+	mean := cost / time.Duration(max(1, queued))
+	with := min(queued, most-1)
+	own := d.model.BatchCost(&j.features, with+1) + time.Duration(with)*mean + j.gpu
+	before := min(queued, int(d.dues.before(j.due, j.arrived)/max(1, mean))) / most
+	others := time.Duration(before) * (d.model.BatchCost(&j.features, most) + time.Duration(most)*mean)
+	return begun + own + others/time.Duration(max(1, len(d.devices)))
 }
 
-// slowness is how many times as long as estimated batches have taken lately, at least 1.
+// slowness is how many times as long as estimated it has taken lately from when a batch is formed until
+// it is done, at least 1.
 func (d *Dispatcher) slowness() float64 { return max(1, math.Float64frombits(d.slower.Load())) }
 
-// learnSlowness learns from a batch of an estimated cost. Dispatcher.mu is held.
-func (d *Dispatcher) learnSlowness(cost, took time.Duration) {
+// learnSlowness learns from a batch. Dispatcher.mu is held.
+func (d *Dispatcher) learnSlowness(b *batch, done time.Time) {
 	s := math.Float64frombits(d.slower.Load())
-	s += (min(mostLate, float64(took)/float64(max(1, cost))) - s) / 16
+	s += (min(mostLate, float64(done.Sub(b.began))/float64(max(1, b.after+b.cost))) - s) / 16
 	d.slower.Store(math.Float64bits(s))
 }

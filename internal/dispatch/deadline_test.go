@@ -180,3 +180,25 @@ func TestLateWait(t *testing.T) {
 	dev.line.batches = nil
 	d.queue.takeAll()
 }
+
+// TestOnDevice: a query waits for the whole batch that it is in, and for those before it.
+func TestOnDevice(t *testing.T) {
+	dev := newFake()
+	d := start(t, Options{Policy: Auto, MaxCount: 10}, dev)
+	q := Query{Plan: &Plan{K: 1, Segments: []blockmax.Segment{{}}}, CPU: newMachine(), Due: time.Now().Add(time.Second)}
+	j := newJob(d, q)
+	j.gpu = 1000
+	alone := d.onDevice(j)
+	d.queued.Store(5)
+	d.gpu.Store(5000)
+	batch := func(n int) time.Duration { return d.model.BatchCost(&j.features, n) }
+	if got, want := d.onDevice(j)-alone, 5000+batch(6)-batch(1); got != want {
+		t.Errorf("a batch with five others takes %v longer, want %v", got, want)
+	}
+	d.queued.Store(25)
+	d.gpu.Store(25_000)
+	d.dues.add(d.dues.slot(q.Due, j.arrived), 21_000)
+	if got, want := d.onDevice(j)-alone, 2*(batch(10)+10_000)+9000+batch(10)-batch(1); got != want {
+		t.Errorf("behind two full batches it takes %v longer, want %v", got, want)
+	}
+}

@@ -63,6 +63,7 @@ type batch struct {
 	plans []*Plan
 	bytes int64         // of all their lists, missing on the device
 	cost  time.Duration // estimated, on the device
+	after time.Duration // until the device can begin with it, as estimated when it began
 	began time.Time
 	lists map[*postings.List]struct{}
 }

@@ -20,7 +20,7 @@ type gate struct {
 	free  int // cores that no query has
 	spare int // the same, of the reserved ones
 	line  []*job
-	late  []*job        // by arrival; counts has them apart
+	late  []*job        // the shortest first; counts has them apart
 	tardy int           // of those, how many compute
 	load  time.Duration // estimated cost of the queries that compute
 
@@ -116,7 +116,7 @@ func (g *gate) refuse(j *job, now time.Time) {
 		j.tell(late)
 		return
 	}
-	g.late = append(g.late, j)
+	g.late = slices.Insert(g.late, g.placeOfLate(j), j)
 	g.counts.setAside(j, true)
 }
 
@@ -176,7 +176,7 @@ func (g *gate) next(spare bool, now time.Time) *job {
 // all, or the shortest.
 func (g *gate) nextLate(spare bool, now time.Time) *job {
 	best, saved := -1, false
-	for i := 0; i < len(g.late); i++ {
+	for i := 0; i < min(len(g.late), mostLooked); i++ {
 		j := g.late[i]
 		if j.query.FailLate && j.misses(now.Add(min(j.cpu, j.helped))) {
 			g.takeLate(i)
@@ -191,7 +191,7 @@ func (g *gate) nextLate(spare bool, now time.Time) *job {
 			best = i
 			break
 		}
-		if best < 0 || j.cpu < g.late[best].cpu {
+		if best < 0 {
 			best = i
 		}
 	}
@@ -203,6 +203,16 @@ func (g *gate) nextLate(spare bool, now time.Time) *job {
 		g.tardy++
 	}
 	return j
+}
+
+// mostLooked is how many late jobs are looked at for one that can be in time: there may be thousands,
+// and all that enter or leave wait meanwhile.
+const mostLooked = 64
+
+// placeOfLate is where the late jobs begin that take as long as j or longer.
+func (g *gate) placeOfLate(j *job) int {
+	i, _ := slices.BinarySearchFunc(g.late, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.cpu, b.cpu), 1) })
+	return i
 }
 
 // takeLate takes out a late job.
@@ -221,9 +231,11 @@ func (g *gate) withdraw(j *job) bool {
 		g.line = slices.Delete(g.line, i, i+1)
 		return true
 	}
-	if i := slices.Index(g.late, j); i >= 0 {
-		g.takeLate(i)
-		return true
+	for i := g.placeOfLate(j); i < len(g.late) && g.late[i].cpu == j.cpu; i++ {
+		if g.late[i] == j {
+			g.takeLate(i)
+			return true
+		}
 	}
 	return false
 }

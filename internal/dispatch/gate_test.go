@@ -114,6 +114,29 @@ func TestGateCounts(t *testing.T) {
 	}
 }
 
+// TestLateOrder: late queries that wait are in order of cost, however they come and go.
+func TestLateOrder(t *testing.T) {
+	g := gate{counts: new(gauges)}
+	g.open(1, 0)
+	rng, now := simRng(), time.Now()
+	g.enter(&job{ready: make(chan struct{}, 1)}, false, now)
+	var all []*job
+	for range 500 {
+		j := &job{ready: make(chan struct{}, 1), cpu: 1 + time.Duration(rng.IntN(50)), query: Query{Due: now.Add(-1)}, due: now.Add(-1)}
+		g.enter(j, false, now)
+		if all = append(all, j); rng.IntN(3) == 0 {
+			i := rng.IntN(len(all))
+			if !g.withdraw(all[i]) || g.withdraw(all[i]) {
+				t.Fatal("a late query cannot be withdrawn, or twice")
+			}
+			all = slices.Delete(all, i, i+1)
+		}
+		if len(g.late) != len(all) || !slices.IsSortedFunc(g.late, func(a, b *job) int { return int(a.cpu - b.cpu) }) {
+			t.Fatalf("%d of %d late queries, or out of order", len(g.late), len(all))
+		}
+	}
+}
+
 func simRng() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
 // TestGateForgets: a query whose caller no longer waits gets no core, and no other waits for it.

@@ -140,7 +140,7 @@ func (d *Dispatcher) admit(j *job) {
 			j.because("the queue for the GPU is full, and a core is idle")
 		}
 		d.give(j)
-	case q.FailLate && d.options.Policy != Groups && d.onDeviceBy(j).After(j.due.Add(j.due.Sub(j.arrived)/2)):
+	case q.FailLate && d.options.Policy != Groups && j.arrived.Add(time.Duration(float64(d.onDevice(j))*d.slowness())).After(j.due.Add(j.due.Sub(j.arrived)/2)):
 		j.tell(late)
 	default:
 		d.queue.put(j, g)

@@ -148,7 +148,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	dev.failures = 0
 	took := dev.line.end(b, done)
 	d.stats.batch(b, moved, took)
-	d.learnSlowness(b.cost, took)
+	d.learnSlowness(b, done)
 	for i := range answers {
 		d.stats.answered(&answers[i])
 	}

@@ -17,7 +17,7 @@ func (t *timeline) begin(b *batch, now time.Time) {
 	if len(t.batches) == 0 {
 		t.since = now
 	}
-	b.began = now
+	b.after, b.began = t.left(now), now
 	t.batches = append(t.batches, b)
 }
 

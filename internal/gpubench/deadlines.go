@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,13 +21,21 @@ import (
 // of package dispatch, which simulates this part.
 const soon, later = 5 * time.Millisecond, 50 * time.Millisecond
 
-// dueLoads are shares of what auto answers when 2,048 clients wait.
-var dueLoads = []float64{0.5, 0.75, 0.9, 1, 1.1, 1.5}
-
 // A dueWay is a policy, and whether it knows deadlines.
 type dueWay struct {
 	policy        dispatch.Policy
 	told, failing bool
+}
+
+// parseDue parses an element of -due.
+func parseDue(text string) (w dueWay, err error) {
+	name, failing := strings.CutSuffix(text, "-fail")
+	name, told := strings.CutSuffix(name, "-due")
+	w.told, w.failing = told || failing, failing
+	if w.policy, err = dispatch.ParsePolicy(name); err != nil {
+		err = fmt.Errorf("-due: %w", err)
+	}
+	return w, err
 }
 
 func (w dueWay) String() string {
@@ -44,22 +55,34 @@ func (b *bench) deadlines() error {
 	if err != nil {
 		return err
 	}
-	policies := []dispatch.Policy{dispatch.Processors}
-	if len(b.gpus) > 0 {
-		policies = []dispatch.Policy{dispatch.Auto, dispatch.Devices, dispatch.Processors}
+	var ways []dueWay
+	due := b.due
+	switch {
+	case len(due) > 0:
+	case len(b.gpus) > 0:
+		due = words{"auto", "auto-due", "auto-fail", "gpu", "gpu-due"}
+	default:
+		due = words{"cpu", "cpu-due", "cpu-fail"}
 	}
-	saturated := fmt.Sprintf("%v saturated", policies[0])
-	for _, p := range policies {
-		if err := b.duePolicy(r, p, p == policies[0], saturated); err != nil {
+	for _, text := range due {
+		w, err := parseDue(text)
+		if err != nil {
+			return err
+		}
+		if w.policy == dispatch.Processors || len(b.gpus) > 0 {
+			ways = append(ways, w)
+		}
+	}
+	for i, w := range ways {
+		if err := b.dueWay(r, w, ways[0].policy, i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// duePolicy measures a policy at all loads, with deadlines and without. The first policy tells what a
-// load of 1 is.
-func (b *bench) duePolicy(r *reference, p dispatch.Policy, first bool, saturated string) (err error) {
+// dueWay measures a way at all loads. The first tells what a load of 1 is.
+func (b *bench) dueWay(r *reference, w dueWay, one dispatch.Policy, first bool) (err error) {
 	var s *station
 	defer func() {
 		if s != nil {
@@ -70,10 +93,10 @@ func (b *bench) duePolicy(r *reference, p dispatch.Policy, first bool, saturated
 		return b.measure("deadlines", name, func() (_ []figure, err error) {
 			if s == nil {
 				devices := 1
-				if p == dispatch.Processors {
+				if w.policy == dispatch.Processors {
 					devices = 0
 				}
-				if s, err = b.openStation(devices, dispatch.Options{Policy: p, MaxCount: min(1024, b.batch[len(b.batch)-1])}); err == nil {
+				if s, err = b.openStation(devices, dispatch.Options{Policy: w.policy, MaxCount: min(1024, b.batch[len(b.batch)-1])}); err == nil {
 					_, err = s.loadBy(b, r, min(dueClients, b.clients), b.seconds/2)
 				}
 			}
@@ -83,6 +106,7 @@ func (b *bench) duePolicy(r *reference, p dispatch.Policy, first bool, saturated
 			return do()
 		})
 	}
+	saturated := fmt.Sprintf("%v saturated", one)
 	if first {
 		err := measure(saturated, func() ([]figure, error) {
 			rate, err := s.loadBy(b, r, min(dueClients, b.clients), b.seconds)
@@ -96,16 +120,10 @@ func (b *bench) duePolicy(r *reference, p dispatch.Policy, first bool, saturated
 	if most == 0 {
 		return nil // there was no time for it
 	}
-	ways := []dueWay{{p, false, false}}
-	if p == dispatch.Auto || first {
-		ways = append(ways, dueWay{p, true, false}, dueWay{p, true, true})
-	}
-	for _, way := range ways {
-		for _, load := range dueLoads {
-			err := measure(fmt.Sprintf("%v at %g", way, load), func() ([]figure, error) { return b.inTime(s, r, way, load*most) })
-			if err != nil {
-				return err
-			}
+	for _, percent := range b.dueLoads {
+		share := float64(percent) / 100
+		if err := measure(fmt.Sprintf("%v at %g", w, share), func() ([]figure, error) { return b.inTime(s, r, w, share*most) }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -124,6 +142,8 @@ type dueQuery struct {
 	query         int
 	within, took  time.Duration
 	failed, ended bool // with ErrLate; by the end of the measurement
+	by            dispatch.Side
+	why           dispatch.Decision
 	err           error
 }
 
@@ -148,6 +168,7 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 	}
 	defer stop()
 	var ended atomic.Bool
+	before := s.Stats()
 	var sending, group sync.WaitGroup
 	start := time.Now()
 	for sender := range senders {
@@ -161,7 +182,7 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 				if q.query, q.within = rng.IntN(len(r.plans)), soon; rng.IntN(2) == 0 {
 					q.within = later
 				}
-				group.Go(func() { q.ask(contexts[i%len(contexts)], s, r, way, arrival, &ended) })
+				group.Go(func() { q.ask(contexts[i%len(contexts)], s, r, way, arrival, &ended, b.reasons) })
 			}
 		})
 	}
@@ -176,17 +197,26 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 	for i := range all {
 		errs = append(errs, all[i].err)
 	}
-	return b.dueFigures(all[3*n/10:], rate), errors.Join(errs...)
+	all = all[3*n/10:]
+	if b.reasons {
+		sayReasons(all)
+	}
+	after := s.Stats()
+	fs := b.dueFigures(all, rate)
+	return append(fs, figure{"on CPU, %", 100 * float64(after.OnCPU-before.OnCPU) / float64(n)}, figure{"queries a batch", perBatch(before, after)}), errors.Join(errs...)
 }
 
 // ask answers a query and checks it.
-func (q *dueQuery) ask(ctx context.Context, s *station, r *reference, way dueWay, arrival time.Time, ended *atomic.Bool) {
+func (q *dueQuery) ask(ctx context.Context, s *station, r *reference, way dueWay, arrival time.Time, ended *atomic.Bool, reasons bool) {
 	asked := s.query(r, q.query, dispatch.Any)
 	if way.told {
 		asked.Due, asked.FailLate = arrival.Add(q.within), way.failing
 	}
+	if reasons {
+		asked.Decision = &q.why
+	}
 	a, err := s.TopK(ctx, asked)
-	q.took = time.Since(arrival)
+	q.took, q.by = time.Since(arrival), a.By
 	switch {
 	case err == nil:
 		q.err = r.check(q.query, &a.TopK)
@@ -239,3 +269,38 @@ func (b *bench) dueFigures(all []dueQuery, rate float64) []figure {
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// sayReasons prints how many queries went where, why, and how they ended, with mean times.
+func sayReasons(all []dueQuery) {
+	type of struct {
+		n                      int
+		took, waited, gpu, cpu time.Duration
+		guess                  time.Duration
+	}
+	sums := map[string]*of{}
+	for i := range all {
+		q := &all[i]
+		state := "late"
+		switch {
+		case q.failed:
+			state = "failed"
+		case q.ended:
+			state = "withdrawn"
+		case q.met():
+			state = "in time"
+		}
+		key := fmt.Sprintf("%v %-9s by %d: %s", q.within, state, q.by, q.why.Why)
+		if sums[key] == nil {
+			sums[key] = &of{}
+		}
+		o := sums[key]
+		o.n++
+		o.took, o.waited, o.gpu, o.cpu, o.guess = o.took+q.took, o.waited+q.why.Waited, o.gpu+q.why.OnGPU, o.cpu+q.why.OnCPU, o.guess+q.why.GPU
+	}
+	for _, key := range slices.Sorted(maps.Keys(sums)) {
+		o := sums[key]
+		mean := func(d time.Duration) float64 { return ms(d / time.Duration(o.n)) }
+		fmt.Fprintf(os.Stderr, "%8d  %s; ms: took %.2f, waited %.2f, on GPU %.2f, on CPU %.2f, GPU estimated %.2f\n",
+			o.n, key, mean(o.took), mean(o.waited), mean(o.gpu), mean(o.cpu), mean(o.guess))
+	}
+}

@@ -22,7 +22,7 @@
 //	auto           the policies cpu, gpu and auto at the same loads, from one query at a time to
 //	               saturation: all queries, and a mix with short ones and ones for the CPU alone
 //	deadlines      the share of queries that are answered in time, half of them due in 5 ms and half
-//	               in 50, by rate of arrival: cpu, gpu and auto, and auto that knows the deadlines
+//	               in 50, by rate of arrival: gpu and auto that know when answers are due, or not
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	counts         how many documents match, and no more, of OR, AND and trees: CPU, and GPU by scores
@@ -85,7 +85,9 @@ type settings struct {
 	policyNames, ways, forms                   words
 	trace, orOnly                              bool
 	rests                                      words
-	lambdas                                    numbers
+	lambdas, dueLoads                          numbers
+	reasons                                    bool
+	due                                        words
 	shape                                      gpuexec.Shape
 	tileShift                                  int
 	limits                                     limits
@@ -198,6 +200,11 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.lambdas, "lambdas", "λ of VFB whose rest is left, in per cent, with cache")
 	s.forms = words{"or", "and"}
 	f.Var(&s.forms, "forms", "forms of queries, with stream and ranges: or, and, andor, tree")
+	s.dueLoads = numbers{50, 75, 90, 100, 110, 150}
+	f.Var(&s.due, "due", "with deadlines, policies in this order; with -due added they know when answers are due, with -fail they fail late queries; "+
+		"without, gpu and auto, or cpu where there is no GPU")
+	f.Var(&s.dueLoads, "due-loads", "with deadlines, per cent of what the first of these policies answers when 2,048 clients wait")
+	f.BoolVar(&s.reasons, "reasons", false, "with deadlines, say why queries went where they did, and what became of them")
 	f.BoolVar(&s.orOnly, "or-only", false, "measure OR alone, with stream")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
 	f.BoolVar(&s.cpu, "cpu", true, "with or, and, andor, tree and counts, measure the CPU, too")
