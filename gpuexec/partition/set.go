@@ -117,6 +117,9 @@ func (s *Set) LostDevices() (n int64) {
 	return n
 }
 
+// DeviceLost returns why a device gets no further batch, or nil.
+func (s *Set) DeviceLost(i int) error { return s.members[i].gone() }
+
 // note takes note of the result of a device's batch.
 func (s *Set) note(i int, err error) {
 	m := s.members[i]

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// A deviceState is a device and its record. Dispatcher.mu guards failures and line.
+// A deviceState is a device and its record. Dispatcher.mu guards why, failures and line.
 type deviceState struct {
 	Device
 	number   int
 	lost     atomic.Bool
+	why      error         // it is lost
 	failures int           // batches that failed in a row
 	line     timeline      // of the batches under way
 	kick     chan struct{} // to its workers: look at the queue
@@ -182,6 +183,7 @@ func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.toCPU(b.jobs)
 	if lost {
 		dev.lost.Store(true)
+		dev.why = err
 		d.alive--
 		d.stats.LostDevices++
 		if d.alive == 0 {

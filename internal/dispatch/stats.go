@@ -38,6 +38,13 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
+// Lost returns why a device gets no further batch, or nil: it is lost, or has failed too often.
+func (d *Dispatcher) Lost(device int) error {
+	d.lock()
+	defer d.unlock()
+	return d.devices[device].why
+}
+
 func (s *Stats) batch(b *batch, moved int64, took time.Duration) {
 	s.Batches++
 	s.Queries += int64(len(b.jobs))

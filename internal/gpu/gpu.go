@@ -10,6 +10,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"sync/atomic"
 
@@ -166,15 +167,16 @@ func (a *Accelerator) Drop(gone func(key uint64) bool) {
 // Stats implements accelerator.Accelerator.
 func (a *Accelerator) Stats() accelerator.Stats {
 	s := accelerator.Stats{Layout: accelerator.Copies, Searches: a.Dispatcher.Stats()}
+	lost := a.Dispatcher.Lost
 	if set := a.set.Load(); set != nil {
-		s.Layout = accelerator.Ranges
+		s.Layout, lost = accelerator.Ranges, set.DeviceLost
 		s.Searches.FailedBatches += set.FailedBatches()
 		s.Searches.LostDevices = set.LostDevices()
 	}
 	for i, dev := range a.devices {
 		times := a.executors[i].Times()
 		s.Devices = append(s.Devices, accelerator.DeviceStats{
-			Info: dev.Info(), Lost: dev.Lost(), Cache: a.executors[i].Cache().Stats(), Host: times.Host, Kernels: times.Kernels,
+			Info: dev.Info(), Lost: cmp.Or(lost(i), dev.Lost()), Cache: a.executors[i].Cache().Stats(), Host: times.Host, Kernels: times.Kernels,
 		})
 	}
 	return s
