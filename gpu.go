@@ -22,13 +22,15 @@ type GPUOptions struct {
 	// Devices are the numbers of the GPUs to use, from 0. The default, none, is all GPUs of the machine.
 	Devices []int
 
-	// Required makes Open fail with ErrNoDevice when one of Devices does not exist or cannot be
-	// used. By default the CPU then does everything, and Stats.GPU says why.
+	// Required makes Open fail when one of Devices cannot be used. The error matches ErrNoDevice if
+	// there is no such GPU, no driver, or no support in this build; otherwise it is what the GPU's
+	// driver says, or that the memory is too small. By default the CPU then does everything, also
+	// if other GPUs could be used, and Stats.GPU says why.
 	Required bool
 
 	// MemoryBytes is how much memory to take of each GPU, once, when it is opened: for batches and
-	// for resident lists. If a GPU is Required, asking for more than it has is an error. The
-	// default is seven eighths of what is free. At most 64 GiB are taken; more would be of no use.
+	// for resident lists. A GPU with less free memory cannot be used. The default is seven eighths of
+	// what is free. At most 64 GiB are taken; more would be of no use.
 	MemoryBytes int64
 
 	// Layout says how several GPUs hold the index. The default is GPULayoutAuto.
@@ -44,9 +46,9 @@ type GPUOptions struct {
 
 	// FlatBytes is how much of a GPU's memory, in bytes, holds lists as flat postings: one word a
 	// posting. A flat list is scored several times as fast as its blocks. A list that recurs is
-	// converted to one. The default, 0, is a quarter of the memory; NoFlat makes it none. FlatBytes
-	// and three batches must fit into the memory that is taken, or else Open fails if a GPU is
-	// Required. FlatBytes reduces the memory of the list cache.
+	// converted to one. The default, 0, is a quarter of the memory; NoFlat makes it none. FlatBytes,
+	// three batches and a sixteenth for columns must fit into the memory that is taken, or else the
+	// GPU cannot be used. FlatBytes reduces the memory of the list cache.
 	FlatBytes int64
 
 	// NoFlat keeps no flat postings: every search decodes blocks.
@@ -292,8 +294,11 @@ func (e *Engine) closeAccelerator() error {
 
 // noGPU says why there is no accelerator.
 func (e *Engine) noGPU() error {
-	if e.noAccelerator != nil {
+	switch {
+	case errors.Is(e.noAccelerator, ErrNoDevice):
 		return e.noAccelerator
+	case e.noAccelerator != nil:
+		return fmt.Errorf("%w: %w", ErrNoDevice, e.noAccelerator)
 	}
 	return fmt.Errorf("%w: opened without Options.GPU", ErrNoDevice)
 }
