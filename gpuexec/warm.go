@@ -7,8 +7,8 @@ import (
 )
 
 // Count lets the list cache count what a query visits, without running it. mode is And or Or; need
-// is the score needed to enter the k best, initial or final. Without Stream p must be flat. Callers count a log of queries in this
-// way before Admit.
+// is the score needed to enter the k best, initial or final. Callers count a log of queries in this way
+// before Admit.
 func (x *Executor) Count(f *demand.Finder, p *Plan, mode blockmax.Mode, need uint32) {
 	if x.options.Stream {
 		x.countVisits(p)

@@ -43,21 +43,19 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 		return err
 	}
 	defer done()
-	if q.Plan.Tree != nil && !a.options.Stream {
-		return nil // they visit all blocks of their lists, which says nothing about which to keep
+	parts, err := a.parts(q.Plan)
+	if err != nil {
+		return nil // the devices refuse it
 	}
 	mode, need := q.Plan.Mode, uint32(0)
 	switch {
+	case q.Plan.Tree != nil: // it needs all of its lists
 	case a.prune:
 		if mode, need, err = finalNeed(ctx, q); err != nil {
 			return err
 		}
 	case mode == blockmax.Or:
 		need = q.Plan.Seed()
-	}
-	parts, err := a.parts(q.Plan)
-	if err != nil {
-		return nil // the devices refuse it
 	}
 	var f demand.Finder
 	for i, x := range a.executors {
@@ -72,6 +70,9 @@ func (a *Accelerator) countVisits(ctx context.Context, i int, query func(int) (a
 func (a *Accelerator) parts(p *dispatch.Plan) ([]*dispatch.Plan, error) {
 	if set := a.set.Load(); set != nil {
 		return set.Parts(p)
+	}
+	if err := a.executors[0].Refuses(p); err != nil {
+		return nil, err
 	}
 	return slices.Repeat([]*dispatch.Plan{p}, len(a.executors)), nil
 }
