@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -82,13 +83,13 @@ func (g *gate) admit(j *job, onSpare bool) {
 // thin takes jobs out of the line until all that are left are estimated to be in time.
 func (g *gate) thin(now time.Time) {
 	for {
-		longest, misses, before := -1, false, g.load/2
+		longest, misses, before := -1, false, time.Duration(0)
 		for i, j := range g.line {
 			if j.hasDeadline() {
 				if longest < 0 || j.cpu > g.line[longest].cpu {
 					longest = i
 				}
-				if misses = now.Add(before/time.Duration(g.always) + j.cpu).After(j.due); misses {
+				if misses = now.Add(g.wait(before) + j.cpu).After(j.due); misses {
 					break
 				}
 			}
@@ -103,15 +104,27 @@ func (g *gate) thin(now time.Time) {
 	}
 }
 
+// wait estimates when a job gets a core that has so much work before it in line. Those that compute
+// are half done on average, and end one after another: the first soon, the last when a core has
+// computed its share of all of them. Until then, the line has the cores that are free by then.
+func (g *gate) wait(before time.Duration) time.Duration {
+	cores := float64(g.always)
+	last, work := float64(g.load)/cores, float64(before)
+	if half := last / 2; work >= cores*half {
+		return time.Duration(work/cores + half)
+	}
+	return time.Duration(max(last/(cores+1), math.Sqrt(2*last*work/cores)))
+}
+
 // refuse lets a job wait until nobody else does. A job that is to fail when it is late fails when
 // that is certain, or if it would take half as long again as it may: work may take less than
 // estimated.
 func (g *gate) refuse(j *job, now time.Time) {
-	work := g.load / 2
+	work := time.Duration(0)
 	for _, other := range g.line {
 		work += other.cpu
 	}
-	end := now.Add(work/time.Duration(g.always) + j.cpu)
+	end := now.Add(g.wait(work) + j.cpu)
 	if j.query.FailLate && (j.misses(now.Add(min(j.cpu, j.helped))) || end.After(j.due.Add(j.due.Sub(now)/2))) {
 		j.tell(late)
 		return
@@ -244,13 +257,13 @@ func (g *gate) withdraw(j *job) bool {
 func (g *gate) inTime(j *job, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	before := g.load / 2
+	wait := time.Duration(0)
 	if g.free == 0 {
+		before := time.Duration(0)
 		for _, other := range g.line[:behind(g.line, j)] {
 			before += other.cpu
 		}
-	} else {
-		before = 0
+		wait = g.wait(before)
 	}
-	return !now.Add(before/time.Duration(g.always) + j.cpu).After(j.due)
+	return !now.Add(wait + j.cpu).After(j.due)
 }

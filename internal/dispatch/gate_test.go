@@ -114,6 +114,29 @@ func TestGateCounts(t *testing.T) {
 	}
 }
 
+// TestWait compares estimates of when a query gets a core with a line that cores empty, whose queries
+// are each a different part of the way through.
+func TestWait(t *testing.T) {
+	const cores, length, each = 16, 10_000, 100 // of those that compute, and of those in line
+	g := gate{always: cores, load: cores * length}
+	var free [cores]int
+	for i := range free {
+		free[i] = length * (2*i + 1) / (2 * cores)
+	}
+	for n := range 4000 {
+		first := 0
+		for i := range free {
+			if free[i] < free[first] {
+				first = i
+			}
+		}
+		if got := int(g.wait(time.Duration(n * each))); n%100 == 0 && (got < free[first]*4/5-each || got > free[first]*5/4+length/cores) {
+			t.Errorf("behind %d others a core is free after %d, estimated %d", n, free[first], got)
+		}
+		free[first] += each
+	}
+}
+
 // TestLateOrder: late queries that wait are in order of cost, however they come and go.
 func TestLateOrder(t *testing.T) {
 	g := gate{counts: new(gauges)}
