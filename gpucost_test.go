@@ -19,7 +19,7 @@ import (
 // BenchmarkCostModel teaches a model what queries cost one core, then has it estimate others: the
 // mean relative error is 20 % in Ding 2009, section 9.
 func BenchmarkCostModel(b *testing.B) {
-	e, err := simIndex(false)
+	e, err := simIndex(OrderByArrival, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
 	}

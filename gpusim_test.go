@@ -45,9 +45,9 @@ func simHead(l *postings.List) (parts []uint32) {
 	return parts
 }
 
-// simIndex makes an index of gutenberg-a as one segment. A ranked one is like the paper's: every
-// document has a static rank, few a high one, and documents are in order of global score.
-func simIndex(ranked bool) (*Engine, error) {
+// simIndex makes an index of gutenberg-a as one segment. With an alpha above 0 it is like the paper's:
+// every document has a static rank, few a high one, and a score is so much of it.
+func simIndex(order DocOrder, alpha float64) (*Engine, error) {
 	dir, err := os.MkdirTemp("", "riffle-sim")
 	if err != nil {
 		return nil, err
@@ -58,9 +58,9 @@ func simIndex(ranked bool) (*Engine, error) {
 	}
 	defer r.Close()
 	o := &Options{Durability: SyncNone, MemoryBytes: 1 << 30, Schema: &Schema{NoStore: true}}
-	if ranked {
-		o.Rank = Rank{Field: "rank", Alpha: 0.3}
-		o.Merge.Order = OrderByGlobalScore
+	o.Merge.Order = order
+	if alpha > 0 {
+		o.Rank = Rank{Field: "rank", Alpha: alpha}
 	}
 	e, err := Open(dir, o)
 	if err != nil {
@@ -76,7 +76,7 @@ func simIndex(ranked bool) (*Engine, error) {
 				fields[f.Name] = f.Value
 			}
 		}
-		if ranked {
+		if alpha > 0 {
 			fields["rank"] = math.Pow(ranks.Float64(), 8)
 		}
 		if b.Put(doc.ID, fields); b.Len() == 10_000 {
@@ -100,8 +100,8 @@ func corporaDir() string {
 }
 
 // newSimLog runs the queries of a file on the CPU and notes what they visit.
-func newSimLog(b *testing.B, mode Mode, ranked bool) *simLog {
-	e, err := simIndex(ranked)
+func newSimLog(b *testing.B, mode Mode, order DocOrder, alpha float64) *simLog {
+	e, err := simIndex(order, alpha)
 	if errors.Is(err, os.ErrNotExist) {
 		b.Skipf("no corpora (set RIFFLE_CORPORA): %v", err)
 	}
@@ -298,9 +298,14 @@ func BenchmarkListCache(b *testing.B) {
 		name string
 		log  func() *simLog
 	}{
-		{"or", func() *simLog { return newSimLog(b, ModeOr, false) }},
-		{"and", func() *simLog { return newSimLog(b, ModeAnd, false) }},
-		{"and-ranked", func() *simLog { return newSimLog(b, ModeAnd, true) }},
+		{"or", func() *simLog { return newSimLog(b, ModeOr, OrderByArrival, 0) }},
+		{"and", func() *simLog { return newSimLog(b, ModeAnd, OrderByArrival, 0) }},
+		{"and-ranked", func() *simLog { return newSimLog(b, ModeAnd, OrderByGlobalScore, 0.3) }},
+		{"or-graph", func() *simLog { return newSimLog(b, ModeOr, OrderByGraph, 0) }},
+		{"or-ranked", func() *simLog { return newSimLog(b, ModeOr, OrderByGlobalScore, 0.3) }},
+		{"or-ranked-60", func() *simLog { return newSimLog(b, ModeOr, OrderByGlobalScore, 0.6) }},
+		{"or-ranked-90", func() *simLog { return newSimLog(b, ModeOr, OrderByGlobalScore, 0.9) }},
+		{"and-ranked-90", func() *simLog { return newSimLog(b, ModeAnd, OrderByGlobalScore, 0.9) }},
 		{"gov2-or", func() *simLog { return newGov2Log(b, ModeOr) }},
 		{"gov2-and", func() *simLog { return newGov2Log(b, ModeAnd) }},
 	} {
@@ -328,6 +333,7 @@ func BenchmarkListCache(b *testing.B) {
 			}
 		}
 		for _, percent := range []int{5, 10, 20, 40, 60, 80} {
+			try("left/qtf", percent, listcache.Config{Policy: listcache.Qtf, Static: true}, true)
 			for _, lambda := range []float64{0.75, 0.8, 0.85, 0.9, 0.95, 1} {
 				try(fmt.Sprintf("pruned/lambda=%v", lambda), percent, listcache.Config{Lambda: lambda, Static: true}, true)
 			}

@@ -42,8 +42,10 @@
 //   - At the gate, the longest queries step back until all others can be in time (Moore 1968).
 //     They compute when nobody else wants the core, or when they can be in time after all.
 //   - Before a batch is formed, queries that it would answer too late are taken out of the queue
-//     (form.go). Under Auto the CPU gets them.
+//     (form.go): all of a batch are answered when it is done. Under Auto the CPU gets them.
 //   - Auto sends a query where it is in time, if that is so on one side only (deadline.go).
+//   - Queries that come to the CPU only by these two rules do not count as its load, nor do late
+//     ones that wait: otherwise those that spare devices most would find the cores busy.
 //
 // So under more load than can be answered, as many queries as possible are in time, instead of all
 // being a little late. Without devices, only queries with a deadline wait for cores.
