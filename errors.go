@@ -46,7 +46,9 @@ var (
 	// ErrAmbiguous: several engines of a Multi have a document with this id.
 	ErrAmbiguous = live.ErrAmbiguous
 
-	// ErrLate: a search with SearchOptions.FailLate cannot be answered by its Deadline.
+	// ErrLate: a search with SearchOptions.FailLate cannot be answered by its Deadline. The error
+	// says by how much. Another engine that has the index may answer it, or this one when it has less
+	// to do. The context's deadline gives context.DeadlineExceeded instead.
 	ErrLate = accelerator.ErrLate
 
 	// ErrNoDevice: a required GPU is missing, or this build has no GPU support.

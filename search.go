@@ -123,15 +123,17 @@ type SearchOptions struct {
 
 	// Deadline is when the answer is wanted, counted from the call; 0 for no deadline. Searches with
 	// deadlines take turns at the cores and GPUs: the one that is due first comes first. One that is
-	// estimated to be late waits until no other would be late because of it. A search that has begun
-	// is finished, however late; the context is what ends it.
+	// estimated to be late waits until no other would be late because of it, and a late answer is like
+	// any other. A search that has begun is finished, however late. Only the context ends it, and the
+	// context's own deadline does not count here. It holds for each search of a SearchBatch.
 	//
 	// An Engine computes as many searches with deadlines at a time as Options.SearchWorkers says.
 	// Without a GPU, searches without a deadline do not wait for one another, nor for these.
 	Deadline time.Duration
 
 	// FailLate makes a search fail with ErrLate as soon as it is estimated to miss its Deadline:
-	// mostly at once.
+	// mostly at once, before anything is computed. Estimates err: some that fail would have been in
+	// time, and some that do not fail are late. It goes with a Deadline.
 	FailLate bool
 }
 
@@ -625,7 +627,9 @@ func (v scope) searchBatch(ctx context.Context, queries []Query, o *SearchOption
 	results, start := make([]*Result, len(queries)), time.Now()
 	ctx, open := v.untilClose(ctx)
 	defer open()
-	begin := func(ctx context.Context, i int) (*search.Run, error) { return v.begin(ctx, queries[i], o, start, false) }
+	begin := func(ctx context.Context, i int) (*search.Run, error) {
+		return v.begin(ctx, queries[i], o, start, false)
+	}
 	err := v.e.searcher.Batch(ctx, len(queries), begin, func(ctx context.Context, i int, x *search.Run, err error, began time.Time) error {
 		if err == nil {
 			results[i], err = v.end(ctx, x, queries[i], o)
