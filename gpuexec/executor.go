@@ -99,6 +99,7 @@ type Executor struct {
 	flats        flats
 	windows      windows
 	windowsGiven bool // Options.WindowBytes was set
+	tilesGiven   bool // Shape.WindowTiles was
 	kernels      map[string]*kernel
 
 	in, compute, out device.Stream
@@ -133,6 +134,7 @@ func New(dev *device.Device, o Options) (*Executor, error) {
 	if x.shape.Multiprocessors == 0 {
 		x.shape.Multiprocessors = dev.Info().Multiprocessors
 	}
+	x.tilesGiven = x.shape.WindowTiles != 0
 	x.shape = x.shape.withDefaults()
 	x.known.shape = x.shape
 	x.memory = dev.Memory()

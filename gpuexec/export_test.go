@@ -69,6 +69,9 @@ func (x *Executor) CountUnits() (n uint32) {
 func (x *Executor) WindowBytes() int64 { return x.windows.bytes }
 func (x *Executor) StayBytes() int64   { return int64(x.windows.residents.rows) * rowBytes }
 
+// WindowTiles is how many tiles a window has.
+func (x *Executor) WindowTiles() int { return x.shape.WindowTiles }
+
 // FlatBytes is the memory that flat lists have taken, dropped ones included.
 func (x *Executor) FlatBytes() int64 {
 	x.mu.Lock()

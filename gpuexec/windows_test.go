@@ -114,6 +114,25 @@ func TestWindowsDivided(t *testing.T) {
 	}
 }
 
+// TestWindowsTiles: with less memory windows have fewer tiles, unless their number was given.
+func TestWindowsTiles(t *testing.T) {
+	c := newCollection(40_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})
+	for _, test := range []struct {
+		given    int
+		postings uint64
+		want     int
+	}{{0, 10_000, 128}, {0, 6_000_000, 64}, {0, 80_000_000, 32}, {16, 80_000_000, 16}} {
+		shape := gpuexec.Shape{TileShift: 8, WindowTiles: test.given, Multiprocessors: 2}
+		x := openSized(t, 0, columnBytes+24<<20, gpuexec.Options{Stream: true, Shape: shape})
+		x.DivideStream(test.postings, 40_000)
+		t.Logf("%d postings: windows of %d bytes, %d tiles", test.postings, x.WindowBytes(), x.WindowTiles())
+		if x.WindowTiles() != test.want {
+			t.Errorf("%d postings, windows of %d bytes: %d tiles, want %d", test.postings, x.WindowBytes(), x.WindowTiles(), test.want)
+		}
+		runWorkers(t, x, c, 2)
+	}
+}
+
 // TestWindowsSteps gives the same queries to executors that take one window at a time, and several.
 func TestWindowsSteps(t *testing.T) {
 	c := newCollection(40_000, []float64{0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001})

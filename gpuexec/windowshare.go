@@ -6,9 +6,10 @@ import (
 )
 
 // windowModel is what queries of lists cost that windows read, in microseconds and kilobytes a
-// query, fitted to 12 measurements on an H200 with 25 million documents, 2.9 billion postings and
-// queries of 3.7 million (bench/results/2026-11-26-gpu.md). Only how the figures relate to each other
-// matters for how memory is divided, so they serve for other collections, too.
+// query, fitted to eight measurements on an H100 with 25 million documents, 2.9 billion postings and
+// batches of 2,048 queries of 3.7 million (bench/results/2026-11-26-gpu-scale.md), with as many tiles
+// a window as were best. Only how the figures relate to each other matters for how memory is divided,
+// so they serve for other collections, too.
 type windowModel struct {
 	// Kernels, by the memory of windows as a share of what all lists take in a window, as flat
 	// postings.
@@ -19,8 +20,8 @@ type windowModel struct {
 }
 
 var measuredWindows = windowModel{
-	compute: listcache.Curve{{X: 0.22, Y: 56.1}, {X: 0.45, Y: 34.5}, {X: 0.9, Y: 17.2}, {X: 1.8, Y: 13.3}},
-	volume:  listcache.Curve{{X: 0, Y: 1150}, {X: 0.05, Y: 940}, {X: 0.2, Y: 657}, {X: 0.42, Y: 502}, {X: 0.7, Y: 396}, {X: 1, Y: 347}},
+	compute: listcache.Curve{{X: 0.01, Y: 800}, {X: 0.055, Y: 140}, {X: 0.11, Y: 70}, {X: 0.22, Y: 34.7}, {X: 0.46, Y: 14.1}, {X: 0.92, Y: 12.6}, {X: 1.48, Y: 11}, {X: 1.83, Y: 10.9}},
+	volume:  listcache.Curve{{X: 0, Y: 850}, {X: 0.05, Y: 740}, {X: 0.1, Y: 665}, {X: 0.2, Y: 570}, {X: 0.4, Y: 455}, {X: 0.7, Y: 359}, {X: 1, Y: 330}},
 	link:    52,
 }
 
@@ -57,4 +58,37 @@ func (x *Executor) DivideStream(postings, docs uint64) {
 	}
 	w.bytes = bytes
 	w.place(w.tracks[0].thirds[0].address, bytes, both-bytes)
+	x.chooseTiles(postings, docs)
+}
+
+// roomy is the memory of windows, as a share of what all lists take in one as flat postings, in which
+// a batch of 2,048 queries has room: such a batch has three quarters of the postings, and thirds need as
+// much as all of them. If it has none, it runs as two, of which each reads and flattens two thirds of
+// what both would together.
+const roomy = 1.6
+
+// leastWindowTiles is how few tiles a window may have. With 32 instead of 128, 2,048 queries take 6 %
+// longer; with 16 and a quarter of the memory, 2.3 times as long as with 32 and half of it.
+const leastWindowTiles = 32
+
+// chooseTiles chooses how many tiles a window has: as many as have room for a batch. No batch may
+// be under way.
+func (x *Executor) chooseTiles(postings, docs uint64) {
+	if x.tilesGiven {
+		return
+	}
+	tiles := x.shape.WindowTiles
+	for tiles/2 >= leastWindowTiles {
+		inWindow := min(1, float64(uint64(tiles)<<x.shape.TileShift)/float64(docs))
+		if float64(x.windows.bytes) >= roomy*inWindow*flatBytesOf(postings) {
+			break
+		}
+		tiles /= 2
+	}
+	x.shape.WindowTiles = tiles
+	for range slots {
+		s := <-x.free
+		s.batch.shape = x.shape
+		x.free <- s
+	}
 }

@@ -11,6 +11,7 @@
 //	               figures 6 to 9)
 //	stream         memory smaller than the lists: windows that stream from the host's memory, by
 //	               share of the lists and batch (OR and AND)
+//	traced         the first measurement of stream, each kernel by itself
 //	huang          threads a query, P, of the ranges of Huang 2017 (tables 1 and 2)
 //	policies       LBD against simple distribution and the others, clients that wait (Huang 2017)
 //	devices        1, 2 and 4 GPUs (Huang 2017, table 3)
@@ -82,7 +83,7 @@ type settings struct {
 
 	memory, batchBytes, columnBytes, flatBytes int64
 	windowBytes                                numbers
-	policyNames, ways, forms                   words
+	policyNames, ways, forms, sets             words
 	trace, orOnly                              bool
 	rests                                      words
 	lambdas, dueLoads                          numbers
@@ -193,6 +194,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")
 	f.Var(&s.tracks, "tracks", "batches that run at a time")
 	s.policyNames, s.ways = words{"qtf"}, words{"static"}
+	f.Var(&s.sets, "sets", "SHARE:WINDOW_BYTES:WINDOW_TILES:BATCH_BYTES with commas between them, with stream: instead of all combinations of these flags; OR, or with :and behind it AND")
 	f.Var(&s.policyNames, "policies", "what lists stay by, with stream: qtf, qtfdf")
 	f.Var(&s.ways, "ways", "how they are chosen: static, by a log, and learning, which goes on choosing")
 	s.rests, s.lambdas = words{"copied", "left"}, numbers{75, 80, 85, 90, 95}
@@ -275,7 +277,7 @@ var parts = map[string]func(*bench) error{
 	"tree":  func(b *bench) error { return b.mode(asTree) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
 	"latency": (*bench).latency, "auto": (*bench).autos, "deadlines": (*bench).deadlines, "codecs": (*bench).codecs, "cores": (*bench).sharings,
-	"strips": (*bench).strips, "stream": (*bench).streams, "keeping": (*bench).keeping, "counts": (*bench).counts,
+	"strips": (*bench).strips, "stream": (*bench).streams, "traced": (*bench).tracedStreams, "keeping": (*bench).keeping, "counts": (*bench).counts,
 }
 
 // wants reports whether -algorithms includes an algorithm.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -20,6 +21,9 @@ import (
 func (b *bench) streams() error {
 	if len(b.gpus) == 0 {
 		return nil
+	}
+	if len(b.sets) > 0 {
+		return b.streamSets()
 	}
 	modes, err := modesOf(b.forms)
 	if err != nil {
@@ -38,6 +42,41 @@ func (b *bench) streams() error {
 		}
 	}
 	return nil
+}
+
+// streamSets measures the combinations of flags that -sets names.
+func (b *bench) streamSets() error {
+	was := *b.settings
+	defer func() { *b.settings = was }()
+	b.sets = nil
+	for _, set := range was.sets {
+		var share, windowBytes, tiles int
+		numbersOf, and := strings.CutSuffix(set, ":and")
+		if b.orOnly = !and; and {
+			b.forms = words{"and"}
+		}
+		if _, err := fmt.Sscanf(numbersOf, "%d:%d:%d:%d", &share, &windowBytes, &tiles, &b.batchBytes); err != nil {
+			return fmt.Errorf("-sets: %q: %w", set, err)
+		}
+		b.cache, b.windowBytes, b.windowTiles = numbers{share}, numbers{windowBytes}, numbers{tiles}
+		if err := b.streams(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tracedStreams measures each kernel of the first measurement by itself, one after the other. So where
+// the time goes is known without making the collection again.
+func (b *bench) tracedStreams() error {
+	was := *b.settings
+	defer func() { *b.settings = was }()
+	b.trace = true
+	b.sets = b.sets[:min(1, len(b.sets))]
+	b.cache, b.windowBytes, b.windowTiles = b.cache[:1], b.windowBytes[:1], b.windowTiles[:1]
+	b.stepWindows, b.readers, b.tracks = b.stepWindows[:1], b.readers[:1], b.tracks[:1]
+	b.batch, b.policyNames, b.ways = b.batch[len(b.batch)-1:], b.policyNames[:1], b.ways[:1]
+	return b.streams()
 }
 
 // streamedPolicies measures every combination of the flags -policies, -ways and -window-bytes.
@@ -113,6 +152,9 @@ func (b *bench) streamedSteps(base string, o gpuexec.Options, p plans, share, si
 }
 
 func (b *bench) streamed(name string, o gpuexec.Options, p plans, share, size int) error {
+	if b.trace {
+		name += " traced"
+	}
 	return b.measure("stream", name, func() ([]figure, error) {
 		half := len(b.c.Queries) / 2
 		r, err := b.referenceFrom(p, half)
