@@ -49,9 +49,9 @@ func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) 
 	}
 	k, cost, times := m.known.Load(), 0.0, 0.0
 	if helped {
-		cost, times = k.helped[f.kind()].times(f.vector()), k.answers.helped
+		cost, times = k.helped[f.path()].times(f.onCPU()), k.answers.helped
 	} else {
-		cost, times = k.cpu[f.kind()].times(f.vector()), k.alone
+		cost, times = k.cpu[f.path()].times(f.onCPU()), k.alone
 	}
 	return time.Duration(cost), time.Duration(float64(cost * times))
 }

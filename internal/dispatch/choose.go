@@ -41,6 +41,9 @@ func (d *Dispatcher) estimate(j *job) {
 	if d.options.Policy != Auto && d.options.Policy != Groups && !j.hasDeadline() {
 		return
 	}
+	if len(d.devices) > 0 || j.hasDeadline() { // otherwise nothing depends on it
+		j.features.Sample(j.query.Plan)
+	}
 	j.cpu = d.model.CPU(&j.features)
 	if j.hasDeadline() {
 		j.helped, _ = d.model.response(&j.features, true)

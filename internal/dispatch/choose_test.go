@@ -160,7 +160,15 @@ func (b blocked) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (b
 func TestGroupsKeepCores(t *testing.T) {
 	f := newFake()
 	m := new(Model)
-	if err := json.Unmarshal([]byte(`{"cpu_or":{"query":1},"gpu_or":{"query":1000}}`), m); err != nil {
+	saved := savedModel{modelVersion, map[string]map[string]float64{"gpu_or": {"query": 1000}, "gpu_and": {"query": 1000}}}
+	for _, path := range pathNames {
+		saved.Prices["cpu_"+path] = map[string]float64{"query": 1}
+	}
+	text, err := json.Marshal(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, m); err != nil {
 		t.Fatal(err)
 	}
 	d := start(t, Options{Policy: Groups, Cores: 2, Delay: time.Millisecond, Model: m}, f)

@@ -8,59 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/riffle-search/riffle/blockmax"
 )
-
-// Features are what is known of a query before it runs: those of Ding 2009, and the bytes of its
-// lists.
-type Features struct {
-	Terms    int   // lists, over all segments
-	Postings int64 // in all of them
-	Shortest int64 // of each segment's shortest list, summed
-	Second   int64 // of each segment's second shortest
-	Visits   int64 // of tiles by lists, at most, times the lists
-	Blocks   int
-	Bytes    int64 // of payload
-	K        int
-	All      bool // documents must have all terms, at least in the first pass
-	Tree     bool
-	Total    bool // all documents that match are counted
-	Count    bool // and none is ranked
-}
-
-// FeaturesOf returns the features of a plan. It takes some nanoseconds a list.
-func FeaturesOf(p *Plan) (f Features) {
-	f.K, f.All = p.K, p.Tree == nil && p.Mode != blockmax.Or
-	f.Tree, f.Total = p.Tree != nil, p.CountAll
-	for s := range p.Segments {
-		first, second := int64(math.MaxInt64), int64(math.MaxInt64)
-		tiles := int64(p.Segments[s].Docs+blockmax.TileDocs-1) / blockmax.TileDocs
-		for t := range p.Segments[s].Terms {
-			term, n := &p.Segments[s].Terms[t], int64(0)
-			if term.Bounds != nil {
-				n = int64(term.List.Count)
-				f.Terms++
-				f.Blocks += term.List.Blocks()
-				f.Bytes += listBytes(term.List)
-				f.Visits += min(tiles, n) * int64(len(p.Segments[s].Terms))
-			}
-			f.Postings += n
-			if n < first {
-				first, second = n, first
-			} else {
-				second = min(second, n)
-			}
-		}
-		if second == math.MaxInt64 {
-			second = first
-		}
-		if first != math.MaxInt64 {
-			f.Shortest, f.Second = f.Shortest+first, f.Second+second
-		}
-	}
-	return f
-}
 
 // A Model estimates what queries cost, and learns from those that have run. A cost is a sum of
 // features, each times a nonnegative price. Least squares of the relative error (fit.go) fit the
@@ -68,9 +16,9 @@ func FeaturesOf(p *Plan) (f Features) {
 type Model struct {
 	mu sync.Mutex // of what learns
 
-	cpu    [2]fit // of Or and trees, and of And: time on one core
-	helped [2]fit // time when other cores help, if they are idle and the query is long enough
-	gpu    [2]fit
+	cpu    [paths]fit // time on one core
+	helped [paths]fit // time when other cores help, if they are idle and the query is long enough
+	gpu    [2]fit     // of Or and trees, and of And
 
 	answers // how long until an answer, beside these costs
 
@@ -79,118 +27,37 @@ type Model struct {
 
 // knowledge is what a model estimates with. It does not change.
 type knowledge struct {
-	cpu, helped, gpu [2]vector
+	cpu, helped [paths]vector
+	gpu         [2]vector
 	answers
 }
 
 // publish makes estimates use what was learned.
 func (m *Model) publish() {
 	k := &knowledge{answers: m.answers}
-	for kind := range m.cpu {
-		k.cpu[kind], k.helped[kind], k.gpu[kind] = m.cpu[kind].prices, m.helped[kind].prices, m.gpu[kind].prices
+	for p := range m.cpu {
+		k.cpu[p], k.helped[p] = m.cpu[p].prices, m.helped[p].prices
+	}
+	for kind := range m.gpu {
+		k.gpu[kind] = m.gpu[kind].prices
 	}
 	m.known.Store(k)
-}
-
-// The features of a query as a vector, in this order. The work that remains with bounds grows more
-// slowly than the lists: hence the square roots.
-const (
-	perQuery = iota
-	perTerm
-	perRoot // of the postings
-	perHit
-	perVisit
-	perPosting
-	perRootShortest
-	perShortest
-	perSecond
-	perByte    // copied to the device
-	perBatch   // shared by the batch's queries
-	perLog     // of the batch's queries: few do not fill the device
-	perTree    // of the postings, for trees
-	perTotal   // of the postings, to count all documents that match and rank some
-	perBit     // of the postings, to count them and rank none
-	perBitTree // the same for trees, besides
-	prices
-)
-
-// priceNames are the names of prices, in nanoseconds, in a saved model.
-var priceNames = [prices]string{
-	"query", "term", "root_posting", "hit", "visit", "posting", "root_shortest", "shortest", "second", "byte", "batch", "log_batch", "tree_posting", "counted_posting", "bit_posting", "bit_tree_posting",
-}
-
-type vector [prices]float64
-
-func (f *Features) vector() vector {
-	hits := f.Postings
-	if f.All {
-		hits = f.Shortest
-	}
-	v := vector{
-		perQuery: 1, perTerm: float64(f.Terms), perRoot: math.Sqrt(float64(f.Postings)), perHit: float64(min(hits, int64(f.K))),
-		perVisit: float64(f.Visits), perPosting: float64(f.Postings), perRootShortest: math.Sqrt(float64(f.Shortest)),
-		perShortest: float64(f.Shortest), perSecond: float64(f.Second),
-	}
-	if f.Count {
-		v[perRoot], v[perHit], v[perVisit], v[perPosting], v[perRootShortest] = 0, 0, 0, 0, 0
-	}
-	switch {
-	case f.Count: // both sides count bits
-		v[perBit] = float64(f.Postings)
-		if f.Tree {
-			v[perBitTree] = float64(f.Postings)
-		}
-		return v
-	case f.Total:
-		v[perTotal] = float64(f.Postings)
-	}
-	if f.Tree {
-		v[perTree] = float64(f.Postings)
-	}
-	return v
-}
-
-func (f *Features) kind() int {
-	if f.All {
-		return 1
-	}
-	return 0
-}
-
-// defaultPrices are the initial prices of a model. Those of the CPU were fitted to one core of a
-// Zen 5 (BenchmarkCostModel of package riffle), those of devices to an H200
-// (bench/results/2026-11-23-gpu-auto.md), those of counts without hits to an H100
-// (bench/results/2026-11-25-gpu.md). Those of trees with hits on devices are estimates: a tree's postings
-// take three times as long as a flat query's, and with a total, all of them are scored. On the CPU, trees
-// with hits cost what flat queries do, and counts what bench/results/2026-11-20-counting.md has; those of
-// trees take 2.6 times as long, as on the machine of the H100.
-var defaultPrices = map[string][2]vector{
-	"cpu": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 30, perPosting: 0.05, perTotal: 0.08, perBit: 0.08, perBitTree: 0.13},
-		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 200, perShortest: 3, perSecond: 0.03, perTotal: 0.02, perBit: 0.02},
-	},
-	"helped": {
-		{perQuery: 1400, perTerm: 300, perRoot: 26, perHit: 150, perVisit: 6, perPosting: 0.01, perTotal: 0.016, perBit: 0.016, perBitTree: 0.026},
-		{perQuery: 1200, perTerm: 60, perRoot: 1.5, perHit: 4, perRootShortest: 100, perShortest: 0.6, perSecond: 0.006, perTotal: 0.004, perBit: 0.004},
-	},
-	"gpu": {
-		{perQuery: 1500, perTerm: 200, perPosting: 0.0009, perByte: 0.02, perBatch: 300_000, perLog: 200_000, perTree: 0.0018, perTotal: 0.0045, perBit: 0.0015, perBitTree: 0.0006},
-		{perQuery: 1000, perTerm: 200, perPosting: 0.0005, perShortest: 0.004, perByte: 0.02, perBatch: 300_000, perLog: 150_000, perTotal: 0.002, perBit: 0.0017},
-	},
 }
 
 // DefaultModel returns a model that has not learned from this machine.
 func DefaultModel() *Model {
 	m := new(Model)
-	m.reset(defaultPrices)
+	m.reset()
 	return m
 }
 
-func (m *Model) reset(p map[string][2]vector) {
-	for kind := range m.cpu {
-		m.cpu[kind].begin(p["cpu"][kind], true)
-		m.helped[kind].begin(p["helped"][kind], true)
-		m.gpu[kind].begin(p["gpu"][kind], false)
+func (m *Model) reset() {
+	for p := range m.cpu {
+		m.cpu[p].begin(cpuPrices[p], onCore)
+		m.helped[p].begin(helpedPrices[p], onCore)
+	}
+	for kind := range m.gpu {
+		m.gpu[kind].begin(gpuPrices[kind], onDevice)
 	}
 	m.answers = usualAnswers
 	m.publish()
@@ -207,7 +74,7 @@ func (m *Model) CPU(f *Features) time.Duration {
 	if f.empty() {
 		return nothing
 	}
-	return time.Duration(m.known.Load().cpu[f.kind()].times(f.vector()))
+	return time.Duration(m.known.Load().cpu[f.path()].times(f.onCPU()))
 }
 
 // GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
@@ -239,16 +106,16 @@ func (m *Model) noteCPU(f *Features, r run, done time.Time) (due bool) {
 	if f.empty() || !m.mu.TryLock() {
 		return false
 	}
-	prices := &m.cpu[f.kind()].prices
+	prices := &m.cpu[f.path()].prices
 	if r.helped {
-		prices = &m.helped[f.kind()].prices
+		prices = &m.helped[f.path()].prices
 	}
-	m.answers.learnCPU(&r, prices.times(f.vector()))
+	m.answers.learnCPU(&r, prices.times(f.onCPU()))
 	if r.helped {
-		m.helped[f.kind()].note(f.vector(), max(1, float64(r.took)), done)
+		m.helped[f.path()].note(f.onCPU(), max(1, float64(r.took)), done)
 	}
 	if !r.shared && r.core > 0 {
-		m.cpu[f.kind()].note(f.vector(), float64(r.core), done)
+		m.cpu[f.path()].note(f.onCPU(), float64(r.core), done)
 	}
 	return m.noted()
 }
@@ -305,11 +172,23 @@ func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.
 	return m.noted()
 }
 
+// modelVersion is that of the features: a model saved with other ones says nothing about these.
+//
+//	1  without bounds (these have no version)
+//	2  with a sample of the bounds, and prices by path
+const modelVersion = 2
+
+// A savedModel is a model in JSON.
+type savedModel struct {
+	Version int                           `json:"version"`
+	Prices  map[string]map[string]float64 `json:"prices"` // in nanoseconds, by fit and feature; 0 if missing
+}
+
 // MarshalJSON writes the prices, so that another process can start from them.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[string]map[string]float64{}
+	out := savedModel{modelVersion, map[string]map[string]float64{}}
 	for i, f := range m.fits() {
 		prices := map[string]float64{}
 		for i, p := range f.prices {
@@ -317,47 +196,63 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 				prices[priceNames[i]] = p
 			}
 		}
-		out[fitNames[i]] = prices
+		out.Prices[fitNames[i]] = prices
 	}
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Prices must be finite and not negative; missing ones
-// are zero, except for those of bits, which stay: models of before they had prices do not name them.
+// UnmarshalJSON reads what MarshalJSON wrote. What a version with other features wrote leaves the
+// model as DefaultModel makes it. Prices must be finite and not negative.
 func (m *Model) UnmarshalJSON(data []byte) error {
-	var in map[string]map[string]float64
+	var in savedModel
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("dispatch: model: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reset(defaultPrices)
+	m.reset()
+	if in.Version != modelVersion {
+		return nil
+	}
 	for n, f := range m.fits() {
 		name := fitNames[n]
-		named, ok := in[name]
+		named, ok := in.Prices[name]
 		if !ok {
 			continue
 		}
 		var v vector
 		for i := range v {
-			price, ok := named[priceNames[i]]
-			if v[i] = price; !ok && (i == perBit || i == perBitTree) {
-				v[i] = f.prices[i]
-			}
-			if !(v[i] >= 0 && v[i] <= math.MaxFloat32) {
+			if v[i] = named[priceNames[i]]; !(v[i] >= 0 && v[i] <= math.MaxFloat32) {
 				return fmt.Errorf("dispatch: model: price %s of %s is %v", priceNames[i], name, v[i])
 			}
 		}
-		f.begin(v, strings.HasPrefix(name, "cpu"))
+		f.begin(v, sideOf(name))
 	}
 	m.publish()
 	return nil
 }
 
 // fitNames are the names of fits in a saved model.
-var fitNames = [...]string{"cpu_or", "cpu_and", "cpu_helped_or", "cpu_helped_and", "gpu_or", "gpu_and"}
+var fitNames = func() (names [2*paths + 2]string) {
+	for p, name := range pathNames {
+		names[2*p], names[2*p+1] = "cpu_"+name, "cpu_helped_"+name
+	}
+	names[2*paths], names[2*paths+1] = "gpu_or", "gpu_and"
+	return names
+}()
 
 // fits returns the fits in the order of fitNames.
-func (m *Model) fits() [len(fitNames)]*fit {
-	return [...]*fit{&m.cpu[0], &m.cpu[1], &m.helped[0], &m.helped[1], &m.gpu[0], &m.gpu[1]}
+func (m *Model) fits() (all [len(fitNames)]*fit) {
+	for p := range m.cpu {
+		all[2*p], all[2*p+1] = &m.cpu[p], &m.helped[p]
+	}
+	all[2*paths], all[2*paths+1] = &m.gpu[0], &m.gpu[1]
+	return all
+}
+
+func sideOf(fit string) processor {
+	if strings.HasPrefix(fit, "cpu") {
+		return onCore
+	}
+	return onDevice
 }

@@ -15,7 +15,7 @@ func TestModelLearns(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var truth vector
 		for i := range truth {
-			truth[i] = defaultPrices["cpu"][0][i] * rng.Float64() * 10
+			truth[i] = cpuPrices[anyOf][i] * rng.Float64() * 10
 		}
 		truth[perPosting], truth[perByte], truth[perBatch] = rng.Float64(), 0, 0
 		m := DefaultModel()
@@ -85,7 +85,7 @@ func TestModelIsKept(t *testing.T) {
 	if a, b := m.CPU(&f), again.CPU(&f); a != b || a < 100*time.Microsecond {
 		t.Errorf("estimates are %v and, read again, %v", a, b)
 	}
-	for _, bad := range []string{`{"cpu_or":{"query":-1}}`, `{"gpu_and":{"byte":1e300}}`, `[]`, `{`} {
+	for _, bad := range []string{`{"version":2,"prices":{"cpu_or":{"query":-1}}}`, `{"version":2,"prices":{"gpu_and":{"byte":1e300}}}`, `[]`, `{`} {
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("%s was taken for a model", bad)
 		}
@@ -112,7 +112,7 @@ func TestCountsCost(t *testing.T) {
 
 // FuzzModel: no text makes a model that panics or estimates a negative cost.
 func FuzzModel(f *testing.F) {
-	f.Add([]byte(`{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}`))
+	f.Add([]byte(`{"version":2,"prices":{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var m Model
 		if json.Unmarshal(text, &m) != nil {
@@ -125,23 +125,28 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// TestOldModelsCount reads a model of before counts had a price of their own: it keeps the default,
-// instead of taking counts to cost nothing.
-func TestOldModelsCount(t *testing.T) {
+// TestOtherModelsAreDropped reads models with other features: those of before versions, and of a later
+// one. The model is then as if there were none.
+func TestOtherModelsAreDropped(t *testing.T) {
+	f := Features{Terms: 3, Postings: 10_000_000, K: 10}
+	for _, text := range []string{`{"cpu_or": {"query": 1e6}, "gpu_or": {"query": 1e6}}`, `{"version": 3, "prices": {"cpu_or": {"query": 1e6}}}`} {
+		m := DefaultModel()
+		for range 100 {
+			learn(m, m.noteCPU(&f, run{took: time.Second, core: time.Second}, time.Time{}))
+		}
+		if err := m.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := m.CPU(&f), DefaultModel().CPU(&f); got != want {
+			t.Errorf("after %s a query is estimated to cost %v, want %v", text, got, want)
+		}
+	}
 	m := DefaultModel()
-	if err := m.UnmarshalJSON([]byte(`{"gpu_or": {"query": 1000, "posting": 0.002}}`)); err != nil {
+	if err := m.UnmarshalJSON([]byte(`{"version": 2, "prices": {"cpu_or": {"query": 1e6}}}`)); err != nil {
 		t.Fatal(err)
 	}
-	f := Features{Terms: 3, Postings: 10_000_000, Count: true, Total: true}
-	few := f
-	few.Postings = 0
-	if got, want := m.GPU(&f, 0)-m.GPU(&few, 0), 15*time.Microsecond; got != want {
-		t.Errorf("the postings of a count cost %v, want %v", got, want)
-	}
-	ranked := f
-	ranked.Count = false
-	if all := m.GPU(&ranked, 0) - m.GPU(&few, 0); all != 20*time.Microsecond {
-		t.Errorf("the postings of a search with a total cost %v, want %v", all, 20*time.Microsecond)
+	if got := m.CPU(&f); got != time.Millisecond {
+		t.Errorf("a query of which only the beginning costs something is estimated to cost %v, want 1ms", got)
 	}
 }
 

@@ -32,6 +32,8 @@ const (
 	sweeps  = 1000  // at most
 	settled = 1e-5  // the last sweep's changes, as shares of the prices
 
+	usualShare = 0.01 // of features of Sample in a query, divided by the nanoseconds that it takes
+
 	// How many samples a fit remembers: what it knew before then counts for a third. Batches are
 	// fewer than queries.
 	memoryCPU, memoryGPU = 2048, 128
@@ -44,10 +46,19 @@ const (
 	solvePause = 20 * time.Millisecond // between solutions, at most
 )
 
+// A processor is what a fit is of.
+type processor bool
+
+const (
+	onCore   processor = false
+	onDevice processor = true
+)
+
 // begin starts from prices: samples of little weight have them, and do not fade. So any sample
 // measured on the machine moves the prices, in the directions of which it says something. Features
 // that never occur are zero in all samples, so that their prices do not change.
-func (f *fit) begin(p vector, onCPU bool) {
+func (f *fit) begin(p vector, side processor) {
+	onCPU := side == onCore
 	*f = fit{prices: p, memory: memoryGPU}
 	if onCPU {
 		f.memory = memoryCPU
@@ -81,6 +92,10 @@ func (f *fit) begin(p vector, onCPU bool) {
 			bits := vector{perBit: postings}
 			f.prior.add(bits, max(1, p.times(bits)), max(1, p.times(bits)), weak)
 		}
+	}
+	for i := perSparse; i < prices && onCPU; i++ { // each alone: they do not go together in one way
+		f.prior.a[i][i] += weak * usualShare * usualShare
+		f.prior.b[i] += float64(weak*usualShare*usualShare) * p[i]
 	}
 }
 
@@ -118,6 +133,9 @@ func (f *fit) note(v vector, cost float64, now time.Time) {
 func (e *equations) add(v vector, cost, estimate, weight float64) {
 	w := weight / (cost * estimate)
 	for i, x := range v {
+		if x == 0 {
+			continue
+		}
 		for j, y := range v {
 			e.a[i][j] += float64(w * float64(x*y))
 		}
@@ -136,16 +154,20 @@ func (f *fit) solve() {
 		}
 		e.b[i] += f.prior.b[i]
 	}
+	var memory [prices]int
+	occur := memory[:0] // features that occur in samples
+	for i := range f.prices {
+		if e.a[i][i] > 0 {
+			occur = append(occur, i)
+		}
+	}
 	for range sweeps {
 		moved := 0.0
-		for i := range f.prices {
-			if e.a[i][i] == 0 {
-				continue
-			}
+		for _, i := range occur {
 			slope := e.b[i]
-			for j, p := range f.prices {
+			for _, j := range occur {
 				if j != i {
-					slope -= float64(e.a[i][j] * p)
+					slope -= float64(e.a[i][j] * f.prices[j])
 				}
 			}
 			p := max(0, slope/e.a[i][i])
