@@ -1,4 +1,5 @@
-// Boolean trees, strip by strip: as in strips.cu a warp alone takes the strips of a tile that can win.
+// Boolean trees, strip by strip: as in strips.cu a warp alone takes the strips of a tile that can win, and of these only the cells that can
+// (tree_cells.cuh).
 //
 // Postings of all leaves, required, optional or excluded, are added as they come: to the score of their document, and a bit for the leaf to
 // its mask. Leaves that do not score have weight 0. Then the tree is evaluated (tree.cuh) on the masks of those documents that would enter
@@ -8,7 +9,7 @@
 // Lists that are flat are read as flat postings; of others, the blocks that touch a strip are decoded.
 #include "insert.cuh"
 #include "strip.cuh"
-#include "tree.cuh"
+#include "tree_cells.cuh"
 
 // As in strips.cu, with half as many tiles at a time: they take longer.
 const uint32_t tree_threads = 128, tree_blocks = 6, tree_run = 4, tree_runs_of_warp = 32;
@@ -59,7 +60,7 @@ __device__ __forceinline__ void add_posting(uint32_t shift, uint32_t i, uint32_t
 
 // Goes through the blocks of a list that is not flat. It returns how many postings there were.
 template <bool away>
-static __device__ __noinline__ uint32_t add_blocks(uint32_t shift, uint32_t lo, const List &l, uint32_t weight, uint32_t leaf) {
+static __device__ __noinline__ uint32_t add_blocks(uint32_t shift, uint32_t lo, uint32_t alive, const List &l, uint32_t weight, uint32_t leaf) {
   uint32_t lane = threadIdx.x % 32, doc[4], tf[4], hi = lo + (1u << shift), postings = 0, tile = lo >> (shift + 5);
   Span blocks = blocks_of_tile(l, shift + 5, tile << (shift + 5), (tile + 1) << (shift + 5));
   for (uint32_t block = blocks.from; block < blocks.to; block++) {
@@ -69,7 +70,7 @@ static __device__ __noinline__ uint32_t add_blocks(uint32_t shift, uint32_t lo, 
     if (weight) decode_freqs(k, lane, tf);
 #pragma unroll
     for (uint32_t j = 0; j < 4; j++) {
-      if (4 * lane + j >= k.n || doc[j] < lo || doc[j] >= hi) continue;
+      if (4 * lane + j >= k.n || doc[j] < lo || doc[j] >= hi || !(alive >> ((doc[j] - lo) >> (shift - 3)) & 1)) continue;
       add_posting<away>(shift, doc[j] - lo, weight ? contribution(weight, impact_of(l, doc[j], tf[j])) : 0, leaf);
     }
     postings += k.n;
@@ -97,7 +98,7 @@ __device__ __forceinline__ void add_lists(const Part &part, const Strip &s, cons
     uint32_t weight = __shfl_sync(all_lanes, of.weight, at), leaf = __shfl_sync(all_lanes, leaves, at);
     const uint32_t *flat = of_lane(of.flat, at);
     if (flat == nullptr) {
-      n->postings += add_blocks<away>(s.shift, s.lo, *of_lane(of.list, at), weight, leaf);
+      n->postings += add_blocks<away>(s.shift, s.lo, s.cells, *of_lane(of.list, at), weight, leaf);
     } else {
       uint32_t from = __shfl_sync(all_lanes, h.from, at), to = __shfl_sync(all_lanes, h.to, at);
       n->postings += to - from;
@@ -117,6 +118,9 @@ __device__ __forceinline__ void add_lists(const Part &part, const Strip &s, cons
     words = following;
   }
 }
+
+// Whether none of 32 documents of a strip, from number i on, is in a cell that is alive; false where cells are smaller.
+__device__ __forceinline__ bool are_dead(uint32_t shift, uint32_t alive, uint32_t i) { return shift >= 8 && !(alive >> (i >> (shift - 3)) & 1); }
 
 // Hands in a document of each lane that is there. It returns how many keys the warp holds then.
 __device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint32_t shift, Key *threshold, uint32_t held, bool there, uint32_t doc,
@@ -140,13 +144,14 @@ struct Rest {
 };
 
 // Evaluates the tree on the documents of a strip, hands in those that can enter, and clears their masks. A warp calls it together.
-[[maybe_unused]] static __device__ __noinline__ Rest evaluate_strip(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t rank,
-                                                                    bool upper, uint32_t held) {
+[[maybe_unused]] static __device__ __noinline__ Rest evaluate_strip(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t alive,
+                                                                    uint32_t rank, bool upper, uint32_t held) {
   const Query &q = b.queries[part.query];
   uint32_t lane = threadIdx.x % 32, docs = 1u << shift, most = rank + q.constants, *scores = scores_of(shift);
   Key threshold = common_threshold(b.states[part.query]);
   Rest r{0, held, 0, 0, 0};
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
+    if (are_dead(shift, alive, i - lane)) continue;
     uint64_t leaves = 0;
     uint32_t score = 0;
     if (i < docs) {
@@ -183,10 +188,12 @@ struct Rest {
 }
 
 // Hands in the documents that are left, whose scores are right by now, and clears scores and masks. A warp calls it together.
-[[maybe_unused]] static __device__ __noinline__ uint32_t offer_rest(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, bool upper, uint32_t held) {
+[[maybe_unused]] static __device__ __noinline__ uint32_t offer_rest(const Batch &b, const Part &part, uint32_t shift, uint32_t lo, uint32_t alive,
+                                                                    bool upper, uint32_t held) {
   uint32_t lane = threadIdx.x % 32, docs = 1u << shift, *scores = scores_of(shift);
   Key threshold = common_threshold(b.states[part.query]);
   for (uint32_t i = lane; i < docs + lane; i += 32) {  // as often for all lanes
+    if (are_dead(shift, alive, i - lane)) continue;
     uint32_t mask = 0, score = 0;
     if (i < docs) {
       mask = masks_of(shift, 0)[i] | (upper ? masks_of(shift, 1)[i] : 0);
@@ -206,7 +213,7 @@ __device__ __forceinline__ uint32_t take_strip(const Batch &b, const Part &part,
   bool more = part.term_count > 32;
   add_lists<false>(part, s, l.of[0], l.leaf[0], l.blocks[0], all_lanes, n);
   if (more) add_lists<false>(part, s, l.of[1], l.leaf[1], l.blocks[1], all_lanes, n);
-  Rest r = evaluate_strip(b, part, s.shift, s.lo, rank, l.upper, held);
+  Rest r = evaluate_strip(b, part, s.shift, s.lo, s.cells, rank, l.upper, held);
   n->matched += r.matched;
   n->scored += r.scored;
   if (r.skipped && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
@@ -215,7 +222,7 @@ __device__ __forceinline__ uint32_t take_strip(const Batch &b, const Part &part,
   if (wanted) add_lists<true>(part, s, l.of[0], l.leaf[0], l.blocks[0], wanted, n);
   wanted = __ballot_sync(all_lanes, more && (r.leaves >> l.leaf[1] & 1));
   if (wanted) add_lists<true>(part, s, l.of[1], l.leaf[1], l.blocks[1], wanted, n);
-  return offer_rest(b, part, s.shift, s.lo, l.upper, r.held);
+  return offer_rest(b, part, s.shift, s.lo, s.cells, l.upper, r.held);
 }
 
 // Whether a strip lacks a block, which is reported. A warp calls it together.
@@ -237,12 +244,20 @@ __device__ __forceinline__ void take_tile(const Batch &b, const Part &part, cons
   uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << b.tile_shift)));
   uint32_t bound = bound_tree(b, part, tile), first = part.base + lo + (threadIdx.x % 32 << shift);
   uint32_t matching = alive & __ballot_sync(all_lanes, bound != no_bound);
-  uint32_t rest = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, first, common_threshold(state)));
+  Key threshold = common_threshold(state);
+  uint32_t rest = matching & __ballot_sync(all_lanes, q.bounds == no_bounds || can_win(bound, first, threshold));
   if (rest != matching && threadIdx.x % 32 == 0) state.pruned = 1;
+  if (rest == 0) return;
+  Cells c{(1u << cells) - 1, (1u << cells) - 1};
+  if (q.bounds != no_bounds) {
+    c = tree_cells(b, part, tile, rank, static_cast<uint32_t>(threshold >> 32), l.upper);
+    if (__any_sync(all_lanes, (rest >> threadIdx.x % 32 & 1) && c.alive != c.matching) && threadIdx.x % 32 == 0) state.pruned = 1;
+    rest &= __ballot_sync(all_lanes, c.alive != 0);
+  }
   while (rest) {
-    uint32_t strip = tile * strips + __ffs(rest) - 1;
+    uint32_t at = __ffs(rest) - 1, strip = tile * strips + at;
     rest &= rest - 1;
-    Strip s{strip, shift, strip << shift, (1u << cells) - 1};
+    Strip s{strip, shift, strip << shift, __shfl_sync(all_lanes, c.alive, at)};
     if (!lacks(b, part, shift, tile, s.lo, l)) held = take_strip(b, part, s, l, rank, held, n);
     if (held && (rest == 0 || q.counts.address == 0)) {
       insert(q, state, keys_of(shift), held);
