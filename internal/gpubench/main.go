@@ -24,6 +24,8 @@
 //	               saturation: all queries, and a mix with short ones and ones for the CPU alone
 //	deadlines      the share of queries that are answered in time, half of them due in 5 ms and half
 //	               in 50, by rate of arrival: gpu and auto that know when answers are due, or not
+//	change         the policies gpu and auto while other processes take -cores of the cores for three
+//	               seconds, and later use the GPU (-disturb), every half second
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	counts         how many documents match, and no more, of OR, AND and trees: CPU, and GPU by scores
@@ -94,6 +96,8 @@ type settings struct {
 	limits                                     limits
 	loads                                      fractions
 	mixNames                                   words
+	disturb                                    string
+	disturbAfter                               time.Duration
 }
 
 // numbers is a comma-separated list of numbers.
@@ -180,7 +184,9 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.loads, "loads", "shares of the rate at which the better of cpu and gpu saturates, for auto; 0 is 100 queries a second")
 	f.Var(&s.mixNames, "mixes", "all queries of the collection, or a mix, for auto")
 
-	f.IntVar(&s.cores, "cores", 8, "cores that queries share, for cores; those of the machine if it has fewer")
+	f.StringVar(&s.disturb, "disturb", "", "shell `command` that uses the GPU, for change")
+	f.DurationVar(&s.disturbAfter, "disturb-after", 15*time.Second, "time from its start until it does")
+	f.IntVar(&s.cores, "cores", 8, "cores that queries share, for cores (those of the machine if it has fewer); processes that take cores, for change")
 	f.StringVar(&s.whole, "cpu-algorithm", "auto", "algorithm of the CPU, for cores; exhaustive is nearest to the paper's")
 
 	f.Int64Var(&s.memory, "memory", 0, "bytes for lists on each GPU; 0 is enough for all")
@@ -277,7 +283,7 @@ var parts = map[string]func(*bench) error{
 	"tree":  func(b *bench) error { return b.mode(asTree) },
 	"cache": (*bench).caches, "huang": (*bench).huang, "policies": (*bench).policies, "devices": (*bench).devices, "ranges": (*bench).ranges,
 	"latency": (*bench).latency, "auto": (*bench).autos, "deadlines": (*bench).deadlines, "codecs": (*bench).codecs, "cores": (*bench).sharings,
-	"strips": (*bench).strips, "stream": (*bench).streams, "traced": (*bench).tracedStreams, "keeping": (*bench).keeping, "counts": (*bench).counts,
+	"change": (*bench).changes, "strips": (*bench).strips, "stream": (*bench).streams, "traced": (*bench).tracedStreams, "keeping": (*bench).keeping, "counts": (*bench).counts,
 }
 
 // wants reports whether -algorithms includes an algorithm.
