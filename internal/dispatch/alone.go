@@ -46,8 +46,7 @@ func (d *Dispatcher) runAlone(j *job) {
 		d.run(dev, b)
 		d.workers.Done()
 	}
-	b.reset()
-	batches.Put(b)
+	batches.Put(b) // which form resets
 }
 
 // idleDevice returns a device that has no batch, or nil.

@@ -10,20 +10,28 @@ import (
 // about when it was estimated to; a query with bounds seldom takes its estimate on a core. So a side
 // is not judged by its mean alone.
 type answers struct {
-	// How many times as long as estimated one query in thirty takes at least, on one core and with the
+	// How many times as long as estimated one query in sixty takes at least, on one core and with the
 	// help of others.
 	alone, helped float64
 
 	// Of devices that have little to do, and of others. What a busy machine teaches does not hold
 	// for a quiet one, and a policy that believed it would never see the quiet one again.
 	quiet, busy punctuality
+
+	// How many times as long as expected queries take on the CPU, from arrival to answer, on average.
+	cpuLate float64
 }
 
 // punctuality is how many times as long as expected queries take on devices, from arrival to answer: on
-// average, and one in thirty at least.
+// average, and one in sixty at least.
 type punctuality struct{ late, latest float64 }
 
-var usualAnswers = answers{alone: 3, helped: 3, quiet: punctuality{1, 2}, busy: punctuality{1, 2}}
+var usualAnswers = answers{alone: 3, helped: 3, quiet: punctuality{1, 2}, busy: punctuality{1, 1.5}, cpuLate: 1}
+
+// of is how long a query takes that is expected to take some time, and one in sixty at least.
+func (p *punctuality) of(expected time.Duration) (mean, latest time.Duration) {
+	return time.Duration(float64(expected) * p.late), time.Duration(float64(expected) * p.latest)
+}
 
 // onDevice is how punctual devices are that have little to do, or more.
 func (a *answers) onDevice(quiet bool) *punctuality {
@@ -37,11 +45,11 @@ const (
 	mostTail = 16
 	mostLate = 4
 	tailStep = 1.0 / 16
-	beyond   = 0.03 // share of the queries
+	beyond   = 0.015 // share of the queries
 	calming  = 200 * time.Millisecond
 )
 
-// response is what a query takes on an idle core, or with the help of others, and how long one in thirty
+// response is what a query takes on an idle core, or with the help of others, and how long one in sixty
 // takes at least.
 func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) {
 	if f.empty() {
@@ -63,6 +71,10 @@ func (a *answers) learnCPU(r *run, estimate float64) {
 		tail = &a.helped
 	}
 	raise(tail, float64(r.took)/max(1, estimate))
+	if r.expected > 0 {
+		a.cpuLate += (min(mostTail, float64(r.response)/float64(r.expected)) - a.cpuLate) / 64
+		a.cpuLate = max(1, a.cpuLate)
+	}
 }
 
 // learnDevice learns from the queries of a batch that was done at a time.
@@ -81,7 +93,7 @@ func (a *answers) learnDevice(jobs []*job, done time.Time) {
 	}
 }
 
-// raise moves a tail towards what one in thirty exceeds.
+// raise moves a tail towards what one in sixty exceeds.
 func raise(tail *float64, seen float64) {
 	if seen > *tail {
 		*tail = min(mostTail, *tail*(1+tailStep*(1-beyond)))
@@ -101,7 +113,7 @@ func (m *Model) calm(passed time.Duration) {
 	a, usual := &m.answers, &usualAnswers
 	for _, tail := range []struct{ now, usual *float64 }{
 		{&a.alone, &usual.alone}, {&a.helped, &usual.helped}, {&a.quiet.latest, &usual.quiet.latest},
-		{&a.busy.latest, &usual.busy.latest},
+		{&a.busy.latest, &usual.busy.latest}, {&a.cpuLate, &usual.cpuLate},
 	} {
 		*tail.now -= max(0, *tail.now-*tail.usual) * share
 	}
@@ -113,7 +125,7 @@ func (m *Model) calm(passed time.Duration) {
 // differ reports whether estimates change noticeably.
 func (a *answers) differ(b *answers) bool {
 	far := func(a, b float64) bool { return math.Abs(a-b) > b/64 }
-	return far(a.alone, b.alone) || far(a.helped, b.helped) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
+	return far(a.alone, b.alone) || far(a.helped, b.helped) || far(a.cpuLate, b.cpuLate) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
 }
 
 func (p *punctuality) differs(q *punctuality, far func(a, b float64) bool) bool {

@@ -97,6 +97,8 @@ type run struct {
 	core   time.Duration // the goroutine's time on a core, or 0 if that is not known
 	helped bool          // other cores had nothing to do, before and after: they might have helped
 	shared bool          // they have
+
+	expected, response time.Duration // of Auto: from arrival to answer
 }
 
 // noteCPU notes a query that ran on the CPU, unless another goroutine is noting or solving. If it

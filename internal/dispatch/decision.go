@@ -92,10 +92,8 @@ func (d *Dispatcher) weigh(j *job, w weighing) {
 		x.Why = "the GPU is estimated to answer first"
 	case w.late:
 		x.Why = "the GPU is estimated to answer first, if the search is one of the slowest for its estimate"
-	case w.crowded:
-		x.Why = "too many searches are on the CPU"
 	default:
-		x.Why = "cores are scarce, and go to searches that spare the GPU more"
+		x.Why = "cores are scarce, and the search would take one for long"
 	}
 }
 
@@ -103,6 +101,5 @@ func (d *Dispatcher) weigh(j *job, w weighing) {
 type weighing struct {
 	cpu, wait, gpu time.Duration
 	late           bool // on the CPU, in the worst case
-	crowded        bool // the cores have all the queries that they may have
 	trial, onCPU   bool
 }

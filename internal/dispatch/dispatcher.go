@@ -126,8 +126,8 @@ type Options struct {
 
 	// Cores is how many queries the CPU computes at a time; others wait. One of them for each device
 	// is reserved for the goroutines that feed it, but never the last core. While devices work, Auto
-	// gives at most half of the cores to queries that a device could answer. Policy Groups reserves
-	// none. Without devices, only queries with a deadline wait for a core. The default is 1.
+	// also leaves the cores that the rest of the process needs, and half of them if queries are long
+	// (price.go). Policy Groups reserves none. Without devices, only queries with a deadline wait for a core. The default is 1.
 	Cores int
 
 	// Model estimates what queries cost, and keeps learning. Nil is DefaultModel.
@@ -190,6 +190,8 @@ type Dispatcher struct {
 	model   *Model
 	start   time.Time
 
+	mostCores int64 // that queries may have
+
 	// Time on a core, of the thread that computes a plan, which calls it, and of the process; nil if
 	// the system does not say.
 	threadTime  func(*Plan) time.Duration
@@ -220,11 +222,12 @@ type Dispatcher struct {
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
-	d.ratio.Store(math.Float64bits(mostRatio))
 	d.slower.Store(math.Float64bits(1))
 	d.inbox.open(runtime.GOMAXPROCS(0))
 	always, more := o.atOnce(len(devices))
 	d.gate.open(always, more)
+	d.cores.Store(int64(always))
+	d.mostCores = int64(always + more)
 	d.gate.counts = &d.gauges
 	d.dues.start, d.queue.dues = d.start, &d.dues
 	d.kick, d.stop = make(chan struct{}, max(1, len(devices)*o.Depth)), make(chan struct{})

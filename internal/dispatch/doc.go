@@ -20,7 +20,7 @@
 // # Policies
 //
 //	Auto     where the query is estimated to finish first: its cost, plus the work that waits
-//	         there. When cores are scarce, they get the queries that spare devices most (auto.go)
+//	         there. While cores are scarce, their time has a price (price.go)
 //	Long     long queries to the devices, others to the CPU, by the number of blocks of their
 //	         lists
 //	LBD      the opposite (length-based distribution of Huang 2017: the paper's kernels gave each
@@ -45,7 +45,7 @@
 //     (form.go): all of a batch are answered when it is done. Under Auto the CPU gets them.
 //   - Auto sends a query where it is in time, if that is so on one side only (deadline.go).
 //   - Queries that come to the CPU only by these two rules do not count as its load, nor do late
-//     ones that wait: otherwise those that spare devices most would find the cores busy.
+//     ones that wait: otherwise queries that need no rescue would find the cores busy.
 //
 // So under more load than can be answered, as many queries as possible are in time, instead of all
 // being a little late. Without devices, only queries with a deadline wait for cores.

@@ -115,9 +115,10 @@ func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	if first == nil || !first.hasDeadline() {
 		return
 	}
+	features := first.features // it may be taken out, and its caller be done with it
 	left, slowness := dev.line.left(now), d.slowness()
 	take := func(n int, cost time.Duration) {
-		end := now.Add(time.Duration(float64(left+d.model.BatchCost(&first.features, n)+cost) * slowness))
+		end := now.Add(time.Duration(float64(left+d.model.BatchCost(&features, n)+cost) * slowness))
 		for _, g := range [...]group{forDevices, forEither} {
 			for _, j := range d.queue.takeHopeless(g, end) {
 				d.miss(j)

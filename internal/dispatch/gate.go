@@ -18,7 +18,7 @@ type gate struct {
 	always, more int // cores for all queries, and those that are reserved while devices work
 
 	mu    sync.Mutex
-	free  int // cores that no query has
+	free  int // cores that no query has; negative after resize, until enough of them leave
 	spare int // the same, of the reserved ones
 	line  []*job
 	late  []*job        // the shortest first; counts has them apart
@@ -35,6 +35,30 @@ const lateShare = 8
 func (g *gate) open(always, more int) {
 	g.always, g.more = always, more
 	g.free, g.spare = always, more
+}
+
+// resize changes how many cores there are for all queries. Others become reserved ones.
+func (g *gate) resize(always int, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	more := always - g.always
+	g.always, g.free = g.always+more, g.free+more
+	g.more, g.spare = g.more-more, g.spare-more
+	for g.free > 0 {
+		j := g.next(false, now)
+		if j == nil {
+			return
+		}
+		g.free--
+		g.admit(j, false)
+	}
+}
+
+// computing is how many queries have a core.
+func (g *gate) computing() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.always + g.more - g.free - g.spare
 }
 
 // enter gives a job a core, puts it in line, or refuses it. Whatever becomes of it, it is told. It
@@ -141,7 +165,7 @@ func (g *gate) maySpare(j *job, free int) bool {
 
 // useSpare gives a late job a core if there is one that nobody wants.
 func (g *gate) useSpare(now time.Time) {
-	if g.free == 0 || len(g.line) > 0 {
+	if g.free <= 0 || len(g.line) > 0 {
 		return
 	}
 	if j := g.nextLate(false, now); j != nil {
@@ -158,14 +182,17 @@ func (g *gate) leave(j *job, now time.Time) {
 	if j.tardy {
 		g.tardy--
 	}
-	switch next := g.next(j.onSpare, now); {
-	case next != nil:
-		g.admit(next, j.onSpare)
-	case j.onSpare:
-		g.spare++
-	default:
-		g.free++
+	cores := &g.free
+	if j.onSpare {
+		cores = &g.spare
 	}
+	if *cores >= 0 {
+		if next := g.next(j.onSpare, now); next != nil {
+			g.admit(next, j.onSpare)
+			return
+		}
+	}
+	*cores++
 }
 
 // next takes out the job that gets a core, or returns nil.
@@ -258,7 +285,7 @@ func (g *gate) inTime(j *job, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	wait := time.Duration(0)
-	if g.free == 0 {
+	if g.free <= 0 {
 		before := time.Duration(0)
 		for _, other := range g.line[:behind(g.line, j)] {
 			before += other.cpu

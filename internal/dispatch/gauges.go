@@ -25,11 +25,11 @@ type gauges struct {
 
 	computed, completed, given, turnedAway atomic.Int64 // of Stats
 
-	// Of Auto.
-	ratio              atomic.Uint64 // bits of a float64
-	priced             atomic.Int64  // when the ratio was last moved, after Dispatcher.start
-	spent              atomic.Int64  // time of the process on cores, at that time, without that for rescued queries
-	rescues            atomic.Int64  // time on cores for rescued queries
+	cores atomic.Int64 // that all queries may have: gate.always
+
+	// Of Auto (price.go).
+	prices             priceClock
+	rescues            atomic.Int64 // time on cores for rescued queries
 	gpuTrial, cpuTrial trialClock
 }
 

@@ -131,7 +131,7 @@ func (d *Dispatcher) admit(j *job) {
 	// When all cores are busy, a full queue becomes longer. If the CPU took the queries, devices
 	// would get no cores, and the queue would stay full.
 	full := d.queue.len() >= d.options.MaxQueued
-	switch away := full && q.On == Any && d.running.Load() < int64(d.gate.always); {
+	switch away := full && q.On == Any && d.running.Load() < d.cores.Load(); {
 	case q.On == OnGPU && full:
 		d.waiting = append(d.waiting, j)
 	case onCPU || away:

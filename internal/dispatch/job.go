@@ -241,7 +241,7 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	top, err := cpu.TopK(ctx, j.query.Plan)
 	end := time.Now()
 	j.worked(start, end)
-	r := run{took: end.Sub(start), core: j.d.onCore(j.query.Plan) - core, helped: helped && j.d.helped(1), shared: top.Work.Tasks > 0}
+	r := run{took: end.Sub(start), core: j.d.onCore(j.query.Plan) - core, helped: helped && j.d.helped(1), shared: top.Work.Tasks > 0, expected: j.expected, response: end.Sub(j.arrived)}
 	switch {
 	case j.d.threadTime == nil:
 		r.core = r.took
