@@ -111,3 +111,30 @@ __device__ __forceinline__ Run take_run(Queue &queue, uint32_t most, uint32_t ru
   uint32_t from = run * shuffled(number, runs);
   return Run{from, min(run, size - from)};
 }
+
+// Takes all items of a queue, a run of them at a time, as take_run has it. turn_to finds out what is to be known of a part, once as long as items are of one.
+// take takes an item, and returns false where it is better left to another kernel; leave gets those of a run, a bit each. All items are counted
+// in n, which goes to the state of each part's query. What is handed over must be inlined (always_inline), or what it captures is kept in memory.
+// A warp calls it together.
+template <class TurnTo, class Take, class Leave>
+__device__ __forceinline__ void take_items(const Batch &b, Queue &queue, uint32_t most, uint32_t runs_of_warp, Counts *n, TurnTo turn_to, Take take, Leave leave) {
+  uint32_t known = ~0u;
+  for (;;) {
+    Run run = take_run(queue, most, runs_of_warp);
+    if (run.count == 0) break;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < run.count; i++) {
+      Item item = queue.items[run.from + i];
+      const Part &part = b.parts[item.part];
+      if (item.part != known) {
+        if (known != ~0u) add_counts(b.states[b.parts[known].query], n->matched, n->scored, n->postings);
+        *n = Counts{0, 0, 0};
+        known = item.part;
+        turn_to(part);
+      }
+      if (!take(part, item)) left |= 1u << i;
+    }
+    if (left) leave(run.from, left);
+  }
+  if (known != ~0u) add_counts(b.states[b.parts[known].query], n->matched, n->scored, n->postings);
+}

@@ -337,32 +337,22 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
 // Takes tiles from the queue until there are none, a run of them at a time.
 template <bool all>
 __device__ __forceinline__ void take_tiles(const Batch &b) {
-  uint32_t tile_shift = b.tile_shift, known = ~0u, blocks = 0;
+  uint32_t tile_shift = b.tile_shift, blocks = 0;
   clear(tile_shift - 5, true);
   __syncwarp();
-  Queue &queue = *b.strip_queue;
   Source of{nullptr, nullptr, nullptr, nullptr, 0, 0};
   Counts n{0, 0, 0};
-  for (;;) {
-    Run run = take_run(queue, strip_run, runs_of_warp);
-    if (run.count == 0) break;
-    uint32_t whole = 0;
-    for (uint32_t i = 0; i < run.count; i++) {
-      Item item = queue.items[run.from + i];
-      const Part &part = b.parts[item.part];
-      if (item.part != known) {
-        if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
-        n = Counts{0, 0, 0};
-        known = item.part;
-        of = find_source(tile_shift, part);
-        blocks = blocks_of(of);
-      }
-      if (b.states[part.query].answered) continue;
-      if (!take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), &n)) whole |= 1u << i;
-    }
-    if (!all && whole) leave_whole(b, run.from, whole);
-  }
-  if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
+  auto turn_to = [&](const Part &part) __attribute__((always_inline)) {
+    of = find_source(tile_shift, part);
+    blocks = blocks_of(of);
+  };
+  auto take = [&](const Part &part, const Item &item) __attribute__((always_inline)) {
+    if (b.states[part.query].answered) return true;
+    return take_tile<all>(b, part, of, blocks, tile_shift, item.tile & ~strips_only, item.alive, !(item.tile & strips_only), &n);
+  };
+  take_items(b, *b.strip_queue, strip_run, runs_of_warp, &n, turn_to, take, [&](uint32_t from, uint32_t which) {
+    if (!all) leave_whole(b, from, which);
+  });
 }
 
 extern "C" __global__ void __launch_bounds__(strip_threads, strip_blocks) or_strips(const Batch *batch) { take_tiles<false>(*batch); }

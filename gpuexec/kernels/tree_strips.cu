@@ -269,26 +269,15 @@ __device__ __forceinline__ void take_tile(const Batch &b, const Part &part, cons
 // Takes tiles from the queue until there are none, a run of them at a time.
 extern "C" __global__ void __launch_bounds__(tree_threads, tree_blocks) tree_strips(const Batch *batch) {
   const Batch &b = *batch;
-  uint32_t shift = b.tile_shift - 5, known = ~0u;
+  uint32_t shift = b.tile_shift - 5;
   for (uint32_t i = threadIdx.x % 32; i < 3u << shift; i += 32) scores_of(shift)[i] = 0;
   __syncwarp();
-  Queue &queue = *b.tree_queue;
   Leaves l{{{nullptr, nullptr, nullptr, nullptr, 0, 0}, {nullptr, nullptr, nullptr, nullptr, 0, 0}}, {0, 0}, {0, 0}, false};
   Counts n{0, 0, 0};
-  for (;;) {
-    Run run = take_run(queue, tree_run, tree_runs_of_warp);
-    if (run.count == 0) break;
-    for (uint32_t i = 0; i < run.count; i++) {
-      Item item = queue.items[run.from + i];
-      const Part &part = b.parts[item.part];
-      if (item.part != known) {
-        if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
-        n = Counts{0, 0, 0};
-        known = item.part;
-        l = find_leaves(b.tile_shift, part);
-      }
-      take_tile(b, part, l, item.tile & ~strips_only, item.alive, &n);
-    }
-  }
-  if (known != ~0u) add_counts(b.states[b.parts[known].query], n.matched, n.scored, n.postings);
+  auto turn_to = [&](const Part &part) __attribute__((always_inline)) { l = find_leaves(b.tile_shift, part); };
+  auto take = [&](const Part &part, const Item &item) __attribute__((always_inline)) {
+    take_tile(b, part, l, item.tile & ~strips_only, item.alive, &n);
+    return true;
+  };
+  take_items(b, *b.tree_queue, tree_run, tree_runs_of_warp, &n, turn_to, take, [](uint32_t, uint32_t) {});
 }
