@@ -44,7 +44,9 @@ type Options struct {
 	SmallDocs uint32
 
 	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
-	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory.
+	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory. The
+	// length codes of a segment, a byte a document, come with a batch the first time, in that half: if
+	// they do not fit beside the batch, it is divided again and again, and the CPU answers its plans.
 	BatchBytes int64
 
 	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches

@@ -100,7 +100,7 @@ type Shape struct {
 	StageLengths uint32
 
 	// WindowTiles is how many tiles of a segment a window has, with Options.Stream. They must have
-	// at least 4,096 documents in all. The default is 128.
+	// at least 4,096 documents in all. The default is 128, or what DivideStream chooses.
 	WindowTiles int
 
 	// StepWindows is how many windows a batch processes at a time if its lists are few enough, with
