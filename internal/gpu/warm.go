@@ -71,8 +71,10 @@ func (a *Accelerator) parts(p *dispatch.Plan) ([]*dispatch.Plan, error) {
 	if set := a.set.Load(); set != nil {
 		return set.Parts(p)
 	}
-	if err := a.executors[0].Refuses(p); err != nil {
-		return nil, err
+	for _, x := range a.executors {
+		if err := x.Refuses(p); err != nil {
+			return nil, err
+		}
 	}
 	return slices.Repeat([]*dispatch.Plan{p}, len(a.executors)), nil
 }
