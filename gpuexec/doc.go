@@ -65,7 +65,8 @@
 // optional and excluded ones, to a score and a mask of leaves for each document. Only where that
 // score would enter does it evaluate the tree, by masks of leaves and nodes (kernels/tree.cuh). Leaves
 // below a node that has no match do not count; their lists are then read again, to take away what
-// they added. Bounds of strips are evaluated likewise, on the lists that have postings there.
+// they added. Bounds of strips and of their cells (kernels/tree_cells.cuh) are evaluated likewise, on
+// the lists that have postings there.
 //
 // A tree goes by strips whether its lists are flat or not; blocks of other lists are decoded for each
 // strip that they touch. Refused are: sets of documents, proximities, BM25F, the best of several

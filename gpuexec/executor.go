@@ -258,6 +258,10 @@ func (x *Executor) Cache() *listcache.Cache { return x.cache }
 func (x *Executor) Drop(gone func(key uint64) bool) {
 	x.cache.Drop(gone)
 	x.known.forgetKeyless()
+	if x.options.Stream { // otherwise their visits would keep others from the device
+		x.known.forget(gone)
+		x.windows.residents.drop(gone)
+	}
 }
 
 // Room is about how many postings can stay on the device: as flat postings, of some 4.8 bytes, and in

@@ -206,6 +206,19 @@ func (k *knownLists) forgetKeyless() {
 	clear(k.byList)
 }
 
+// forget forgets the lists whose keys gone reports.
+func (k *knownLists) forget(gone func(key uint64) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, known := range k.byKey {
+		if gone(key.key) {
+			delete(k.byKey, key)
+			delete(k.latest, key.key)
+			k.extents -= len(known.extents)
+		}
+	}
+}
+
 // newKnown reads what must be remembered of the list of a term. last is another version of the list, or
 // nil.
 func newKnown(t *term, v *versions, last *knownList) *knownList {

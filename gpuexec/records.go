@@ -36,6 +36,11 @@ type record struct {
 type keptList struct {
 	generation uint64 // of records
 	windows    []record
+
+	// The records of the list before, which may be on the device: the same ones, written again, or those
+	// of its last version. Executor.mu guards it.
+	former *keptList
+	again  bool // they are the same
 }
 
 // records are the records of lists that the host keeps. Their memory is bounded, and pinned as it
@@ -124,7 +129,7 @@ func (r *records) keep(b *batch) (sound bool) {
 		if e.kept = k.kept; e.kept != nil && e.kept.generation == r.generation {
 			continue
 		}
-		w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: &keptList{generation: r.generation}}
+		w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: r.following(k)}
 		w.measure()
 		for i := range w.kept.windows {
 			to := r.take(w.kept.windows[i].rows)
@@ -136,7 +141,7 @@ func (r *records) keep(b *batch) (sound bool) {
 		}
 		if w.kept == nil {
 			r.full = true // it travels with each batch
-			k.kept, e.kept = nil, nil
+			e.kept = nil
 			continue
 		}
 		k.kept, e.kept = w.kept, w.kept
@@ -155,6 +160,15 @@ func (r *records) keep(b *batch) (sound bool) {
 		}
 	}
 	return sound
+}
+
+// following returns what becomes the records of a list.
+func (r *records) following(k *knownList) *keptList {
+	next := &keptList{generation: r.generation, former: k.kept, again: k.kept != nil}
+	if last := k.before.Load(); last != nil && k.kept == nil {
+		next.former = last.kept
+	}
+	return next
 }
 
 // A recordWriter writes the records of one list.

@@ -28,6 +28,7 @@ type residents struct {
 
 	total   float64 // visits of all queries
 	batches int     // since lists were last chosen
+	cleared uint64  // knownLists.cleared when this was last looked at
 	closed  bool    // only admitted lists get room
 	flush   bool    // earlier batches may still read the memory that is overwritten
 
@@ -45,8 +46,15 @@ const worthChange = 1.1
 
 // visit counts the queries of a batch.
 func (r *residents) visit(b *batch, known *knownLists) {
+	if n := known.cleared.Load(); n != r.cleared {
+		r.forget() // nobody knows any longer where records are
+		r.cleared = n
+	}
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
+		if e.known.visits == 0 {
+			r.follow(e.known)
+		}
 		e.known.visits += float64(e.queries)
 	}
 	if r.total += float64(len(b.queries)); r.total > 2*visitsHalf {
@@ -59,6 +67,22 @@ func (r *residents) visit(b *batch, known *knownLists) {
 	}
 	if r.batches++; r.batches >= residentsAge && !r.static && r.used*8 > r.rows*7 {
 		r.choose(known, false)
+	}
+}
+
+// follow takes over what holds for the version of a list before: how many queries have it, and that its
+// records stay.
+func (r *residents) follow(k *knownList) {
+	last := k.before.Load()
+	if last == nil {
+		return
+	}
+	k.visits, last.visits = last.visits, 0
+	if bytes, ok := r.bytes.Load(k.key); ok && bytes.(*atomic.Int64).Load() > 0 {
+		k.admitted = r.generation
+	}
+	if last.admitted == r.generation {
+		k.admitted = r.generation
 	}
 }
 
@@ -81,6 +105,27 @@ func (r *residents) take(k *knownList, of *record) bool {
 	return true
 }
 
+// replace gives a record the place of that of another version of its list, which other batches may still
+// read.
+func (r *residents) replace(of, former *record) bool {
+	if !r.has(former) || former.rows != of.rows {
+		return false
+	}
+	of.place, of.generation = former.place, r.generation
+	former.place, r.flush = 0, true
+	return true
+}
+
+// carry gives records that the host has written again the places of the same ones.
+func (r *residents) carry(kept *keptList) {
+	for i := range kept.windows {
+		if of, former := &kept.windows[i], &kept.former.windows[i]; r.has(former) && !r.has(of) {
+			of.place, of.generation = former.place, r.generation
+			former.place = 0
+		}
+	}
+}
+
 func (r *residents) add(k *knownList, of *record) {
 	bytes, _ := r.bytes.LoadOrStore(k.key, new(atomic.Int64))
 	bytes.(*atomic.Int64).Add(int64(of.rows) * rowBytes)
@@ -89,6 +134,10 @@ func (r *residents) add(k *knownList, of *record) {
 // undo takes back the places of records that a batch was to copy but does not.
 func (r *residents) undo(taken []takenRecord) {
 	for _, t := range taken {
+		if t.former != nil {
+			t.former.place, t.record.place = t.record.place, 0
+			continue
+		}
 		t.record.place = 0
 		r.used -= uint64(t.record.rows)
 		if bytes, ok := r.bytes.Load(t.known.key); ok {
@@ -101,6 +150,7 @@ func (r *residents) undo(taken []takenRecord) {
 type takenRecord struct {
 	known  *knownList
 	record *record
+	former *record // whose place it has got
 }
 
 // forget drops everything.
@@ -108,6 +158,16 @@ func (r *residents) forget() {
 	r.used, r.flush = 0, true
 	r.generation++
 	r.bytes.Clear()
+}
+
+// drop forgets the lists whose keys gone reports. Their records stay until lists are chosen anew.
+func (r *residents) drop(gone func(key uint64) bool) {
+	r.bytes.Range(func(key, _ any) bool {
+		if gone(key.(uint64)) {
+			r.bytes.Delete(key)
+		}
+		return true
+	})
 }
 
 // worth is what a row of a list is worth.
@@ -145,7 +205,7 @@ func (r *residents) choose(known *knownLists, always bool) {
 			there += r.worth(k) * float64(bytes.(*atomic.Int64).Load()/rowBytes)
 		}
 	}
-	r.batches, r.closed = 0, true
+	r.batches, r.closed, r.cleared = 0, true, known.cleared.Load()
 	if always || best > worthChange*there {
 		r.forget()
 	}

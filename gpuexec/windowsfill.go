@@ -76,6 +76,11 @@ func (b *batch) findRecords() bool {
 			}
 		}
 		w.lists = append(w.lists, kept)
+		if former := kept.former; former != nil {
+			if former.former = nil; kept.again {
+				w.windows.residents.carry(kept)
+			}
+		}
 	}
 	return true
 }
@@ -256,13 +261,27 @@ func (b *batch) putWindow(window int, room *transient) {
 		if e.kept == nil || w.windows.residents.has(r) {
 			continue
 		}
-		if w.windows.residents.take(e.known, r) {
-			w.taken = append(w.taken, takenRecord{e.known, r})
-			r.slot, r.batch = b.lists.slot, b.lists.batch
-		} else {
+		switch former := b.formerRecord(e, window); {
+		case former != nil && w.windows.residents.replace(r, former):
+			w.taken = append(w.taken, takenRecord{e.known, r, former})
+		case w.windows.residents.take(e.known, r):
+			w.taken = append(w.taken, takenRecord{e.known, r, nil})
+		default:
 			room.take(int(r.rows) * rowBytes)
+			continue
 		}
+		r.slot, r.batch = b.lists.slot, b.lists.batch
 	}
+}
+
+// formerRecord returns the record of a window of the version of a list before, or nil. The batch may still
+// have that version.
+func (b *batch) formerRecord(e *listEntry, window int) *record {
+	former, last := e.kept.former, e.known.before.Load()
+	if former == nil || e.kept.again || last == nil || last.in[b.lists.slot].batch == b.lists.batch {
+		return nil
+	}
+	return &former.windows[window]
 }
 
 // fillStep writes a step: its scene, and what is made flat for it. Several goroutines share the

@@ -26,7 +26,7 @@ type Device struct {
 	info   Info
 	memory Memory
 
-	doing sync.Mutex // held while a closure runs, and to free what was made
+	doing sync.Mutex // held while a closure runs
 
 	mu      sync.RWMutex // held by all users of the context; Close holds it for writing
 	closed  bool
@@ -35,7 +35,7 @@ type Device struct {
 	lostMu sync.Mutex
 	lost   error // the first error that lost it
 
-	// What was made and must be freed. doing guards it.
+	// What was made and must be freed. doing guards it until Close, which excludes closures by mu.
 	pinned  []Pinned
 	streams []Stream
 	events  []Event

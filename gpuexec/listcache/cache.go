@@ -2,7 +2,6 @@ package listcache
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -115,11 +114,16 @@ func New(config Config) (*Cache, error) {
 func (c *Cache) Drop(gone func(key uint64) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(c.entries)) { // slots become free in a fixed order
+	var keys []uint64
+	for key := range c.entries {
 		if gone(key) {
-			c.dropEntry(c.entries[key])
-			c.forget(key)
+			keys = append(keys, key)
 		}
+	}
+	slices.Sort(keys) // slots become free in a fixed order
+	for _, key := range keys {
+		c.dropEntry(c.entries[key])
+		c.forget(key)
 	}
 }
 
