@@ -557,44 +557,6 @@ func TestFunctionAcrossEngines(t *testing.T) {
 	}
 }
 
-// TestFunctionInBoostings: a Boosting copies the function of what it demotes, and one inside another copies it
-// thrice. Those copies that weigh the same count once each, lest scores have no room.
-func TestFunctionInBoostings(t *testing.T) {
-	ix := newIndex(t, &Options{Schema: functionSchema})
-	scores := func(q Query) map[string]float64 {
-		of := map[string]float64{}
-		for _, h := range ix.search(q, nil).Hits {
-			of[h.ID] = h.Score
-		}
-		return of
-	}
-	for i := range 8 {
-		ix.put(fmt.Sprint("d", i), map[string]any{"text": "all " + []string{"alpha", "beta", "alpha beta", "gamma"}[i%4], "n": i})
-	}
-	for _, mode := range []FunctionMode{FunctionAdd, FunctionMultiply, FunctionMax, FunctionReplace} {
-		for _, factors := range [][2]float64{{0.5, 0.5}, {1, 1}, {0.25, 0.5}, {1, 0}} {
-			fn := FunctionScore{Query: match("text", "all"), Functions: []ScoreFunction{FieldFactor{Field: "n"}}, Mode: mode}
-			q := Boosting{Boosting{fn, match("text", "alpha"), factors[0]}, match("text", "beta"), factors[1]}
-			plain, got := scores(fn), scores(q)
-			if len(got) != len(plain) || len(got) == 0 {
-				t.Errorf("%v matches %d documents, want %d", q, len(got), len(plain))
-			}
-			for id, score := range plain {
-				i, _ := strconv.Atoi(id[1:])
-				if i%4 == 0 || i%4 == 2 {
-					score *= factors[0]
-				}
-				if i%4 == 1 || i%4 == 2 {
-					score *= factors[1]
-				}
-				if math.Abs(got[id]-score) > 1e-5 {
-					t.Errorf("%v: document %s scores %v, want %v", q, id, got[id], score)
-				}
-			}
-		}
-	}
-}
-
 // TestFunctionSkips: with values that rise by document, functions of all modes leave most tiles unseen.
 func TestFunctionSkips(t *testing.T) {
 	const n = 12_500

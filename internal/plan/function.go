@@ -556,14 +556,11 @@ func (b *planner) enterFunction(c *Clause) {
 	} else {
 		a.weight = c.boost * f.unit() * b.factor
 	}
-	// Another version of the query may have it. In one version alike ones count once each, as when a Boosting
-	// inside a Boosting copies what it demotes.
-	if at := slices.IndexFunc(b.free, func(i int) bool { return b.applied[i] == a }); at >= 0 {
-		c.index, b.free = b.free[at], slices.Delete(b.free, at, at+1)
-		return
+	// Another version of the query may have it.
+	if c.index = slices.Index(b.applied, a); c.index < 0 {
+		c.index = len(b.applied)
+		b.applied = append(b.applied, a)
 	}
-	c.index = len(b.applied)
-	b.applied = append(b.applied, a)
 }
 
 // functionOf returns the function of a clause with its weight. Weights of functions come behind those of

@@ -160,7 +160,6 @@ type planner struct {
 
 	functions []planFunction
 	applied   []appliedFunction
-	free      []int   // of those of an earlier version of the query, which are not in this one yet; see again
 	factor    float64 // of weights: the units of the products around what is collected
 
 	usesPairs  bool // phrases are answered by pairs of words, where segments have these
@@ -206,7 +205,7 @@ func (b *planner) begin(ctx context.Context, x Index, s *Settings) {
 	b.sets, b.setBits, b.incomplete = b.sets[:0], b.setBits[:0], false
 	b.mostTerms, b.partial = s.MaxTerms, s.Partial
 	b.proximities, b.combined, b.lengths = b.proximities[:0], b.combined[:0], b.lengths[:0]
-	b.functions, b.applied, b.free, b.factor = b.functions[:0], b.applied[:0], b.free[:0], 1
+	b.functions, b.applied, b.factor = b.functions[:0], b.applied[:0], 1
 }
 
 // forget drops references to the index.
@@ -281,12 +280,8 @@ type knownTerm struct {
 }
 
 // again makes collect number another version of the same query. The search will answer only one of
-// them, so terms and functions of both count once. Constants are the same in both.
+// them, so terms of both count once. Constants are the same in both.
 func (b *planner) again() {
-	b.free = b.free[:0]
-	for i := range b.applied {
-		b.free = append(b.free, i)
-	}
 	b.constant, b.proximity, b.known = 0, 0, make(map[knownTerm][]int, len(b.terms))
 	for i, t := range b.terms {
 		key := knownTerm{t.field, t.term, t.boost, b.scored[i], t.joined, t.combined}
