@@ -32,8 +32,8 @@ type Options struct {
 	// sixteenth of the device's memory. What does not fit is copied with every batch.
 	ColumnBytes int64
 
-	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting
-	// and some for directories, in addition to the blocks that they are made from. Other lists are
+	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting,
+	// up to 5 of lists that also have bits for counts, and some for directories, in addition to the blocks that they are made from. Other lists are
 	// decoded by every query that has them. The default is a quarter of the device's memory; NoFlat
 	// makes it 0.
 	FlatBytes int64
@@ -458,7 +458,7 @@ func (x *Executor) forgetAll() {
 	x.tables.forget()
 	x.flats.forget()
 	x.windows.residents.forget()
-	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and no longer reads anything
+	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and reads nothing any more
 		q.Synchronize(x.in)
 		q.Synchronize(x.compute)
 		for i := range x.windows.tracks {

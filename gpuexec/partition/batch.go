@@ -19,7 +19,7 @@ type batch struct {
 	cuts    []*cut   // of all plans' segments
 	at      []place  // of each plan, and one more
 	first   []int    // plans that are not refused
-	again   bool     // AndOr runs as Or, for plans that have found too few documents as And
+	again   bool     // AndOr runs as Or, and a tree as its Else: the first turn has found too few documents
 	memo    []keyless
 	answers []blockmax.Partial
 }

@@ -27,8 +27,8 @@
 // A document is in one range, so the best k of all documents are among the best k of the ranges.
 // Devices know a score that k documents of the whole index reach (blockmax.Plan.Least), but not what
 // the others have found. Boolean trees and counts go to all devices as they are. A plan of mode AndOr
-// runs as And first. Those that find fewer than k documents in all ranges together run once more, as
-// Or.
+// runs as And first, a tree without its Else. Those that find fewer than k documents in all ranges
+// together run once more, as Or or as their Else.
 //
 // What devices leave open is open in the merged answer, and the CPU completes it once, from the
 // k-th best score of all. So does a range whose device has failed.

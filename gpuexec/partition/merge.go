@@ -122,7 +122,7 @@ func isOpen(a *blockmax.Partial, p *Plan, doc uint32) bool {
 // Else instead of its tree.
 func settles(p *Plan) bool { return p.Else != nil || p.Tree == nil && p.Mode == blockmax.AndOr }
 
-// second returns the plans of mode AndOr that have found too few documents as AND.
+// second returns the plans of mode AndOr, and the trees with Else, that have found too few documents.
 func (b *batch) second() (some []int) {
 	b.again = true
 	for _, n := range b.first {
