@@ -75,11 +75,16 @@ func (w *workload) inTime(t *testing.T, m *machine, d *Dispatcher, rate float64,
 // best policy can answer to twice as much. With deadlines Auto is at least as good as every policy
 // without, and so is the CPU alone, and policy gpu is not worse than without. With RIFFLE_DEADLINES,
 // which names a file for the figures, the test goes through all loads and workloads
-// (bench/results/2026-11-26-deadlines.md).
+// (bench/results/2026-11-26-deadlines.md). At half of the load, 14 % of the mix are late by policy auto,
+// and 0 to 2 % fewer with deadlines, by the seed of the queries: shares of 20,000 queries vary by half
+// a percent. With the race detector goroutines take turns at random, and they vary by more.
 func TestDeadlines(t *testing.T) {
-	const slack = 0.005
+	slack := 0.005
+	if testing.Short() {
+		slack = 0.02
+	}
 	var table strings.Builder
-	rates, most := []float64{0.5, 0.75, 1.1}, 10_000
+	rates, most := []float64{0.5, 0.75, 1.1}, 20_000
 	all := os.Getenv("RIFFLE_DEADLINES") != "" // some ten minutes
 	if all {
 		rates, most = []float64{0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2}, 120_000

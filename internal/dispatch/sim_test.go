@@ -98,9 +98,7 @@ func TestAutoForgetsTheCrowd(t *testing.T) {
 }
 
 // TestAutoRecovers: when cores are taken away or the device becomes slow, Auto is again near the
-// better policy after 6,000 queries. So it is when the machine is as before. Goroutines do not take turns
-// in the same order each time, so p99 differs from run to run: of 14,000 queries 2.7 to 3.6 ms where
-// policy gpu has 2.7 and the limit is 3.4, of 20,000 (25 runs) 2.6 to 3.1.
+// better policy after 6,000 queries. So it is when the machine is as before.
 func TestAutoRecovers(t *testing.T) {
 	const rate, queries = 20_000, 20_000
 	w := &workloads[0]
