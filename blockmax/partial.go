@@ -13,15 +13,16 @@ type Span struct {
 // plan. The CPU completes it (Wang 2017 calls that post-processing), beginning with its threshold.
 type Partial struct {
 	// Top is the answer over all documents outside Open: its Hits are the best K of them, and Total
-	// and Exact count only them. In a pass And of AndOr, Total must be exact while it is below K:
-	// it decides whether Or comes next.
+	// and Exact count only them. If there may be another pass, Total must be exact while it is below
+	// K: it decides whether there is.
 	Top TopK
 
 	// Open are the spans that remain to be searched, ascending and disjoint.
 	Open []Span
 
-	// Pass says, for a plan of mode AndOr, which pass the answer is from: And, or Or after And
-	// found too few documents. Other modes ignore it.
+	// Pass says which pass the answer to a plan is from that has two of them. For mode AndOr it is
+	// And, or Or after And found too few documents. For a tree with Else it is And for the tree, or Or
+	// for Else. Other plans ignore it.
 	Pass Mode
 }
 

@@ -141,11 +141,7 @@ func (r *run) search(a Algorithm) error {
 		if r.query.plan.Else == nil || r.out.total >= r.query.plan.K { // as below
 			return nil
 		}
-		r.out.restart(r.query.plan)
-		if a != Exhaustive {
-			r.out.seed = r.query.plan.SeedOf(r.query.plan.Else)
-		}
-		return r.pass(treeAlgorithm(a), r.query.plan.Else)
+		return r.orElse(a)
 	}
 	if r.query.plan.Mode != blockmax.Or {
 		if err := r.pass(andAlgorithm(a), r.query.flatTree(blockmax.And)); err != nil {
@@ -158,6 +154,15 @@ func (r *run) search(a Algorithm) error {
 		r.out.restart(r.query.plan)
 	}
 	return r.or(a)
+}
+
+// orElse drops what the tree has found, which is too little, and makes the pass of Else.
+func (r *run) orElse(a Algorithm) error {
+	r.out.restart(r.query.plan)
+	if a != Exhaustive {
+		r.out.seed = r.query.plan.SeedOf(r.query.plan.Else)
+	}
+	return r.pass(treeAlgorithm(a), r.query.plan.Else)
 }
 
 // or is the pass that finds documents with at least one of the terms.

@@ -39,9 +39,8 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 		mode = part.Pass
 	}
 	switch {
-	case r.query.plan.Else != nil: // no device takes such plans, so part has nothing worth keeping
-		r.out.restart(r.query.plan)
-		return r.search(a)
+	case r.query.plan.Else != nil:
+		return r.finishElse(a, part)
 	case r.query.plan.Tree != nil:
 		return r.passSpans(treeAlgorithm(a), r.query.plan.Tree, part.Open)
 	case mode == blockmax.Or:
@@ -58,6 +57,21 @@ func (r *run) finish(a Algorithm, part *blockmax.Partial) error {
 	}
 	r.out.restart(r.query.plan)
 	return r.or(a)
+}
+
+// finishElse is finish for a tree with Else.
+func (r *run) finishElse(a Algorithm, part *blockmax.Partial) error {
+	p := r.query.plan
+	if part.Pass == blockmax.Or {
+		if a != Exhaustive {
+			r.out.seed = p.SeedOf(p.Else)
+		}
+		return r.passSpans(treeAlgorithm(a), p.Else, part.Open)
+	}
+	if err := r.passSpans(treeAlgorithm(a), p.Tree, part.Open); err != nil || r.out.total >= p.K {
+		return err
+	}
+	return r.orElse(a)
 }
 
 // passSpans is pass over the documents of spans only.

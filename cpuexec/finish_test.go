@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,14 +31,13 @@ func (f finisher) TopK(ctx context.Context, p *blockmax.Plan) (blockmax.TopK, er
 		return f.Finish(ctx, p, &part)
 	}
 	first := without(p, part.Open)
-	if p.Mode == blockmax.AndOr && p.Tree == nil {
-		first.Mode = blockmax.And
-		if n, err := (cpuexec.Parallel{}).Count(ctx, first); err == nil && n < p.K && f.rng.IntN(2) == 0 {
-			all := *p
-			all.Mode = blockmax.And
-			if n, err := (cpuexec.Parallel{}).Count(ctx, &all); err == nil && n < p.K {
-				first.Mode, part.Pass = blockmax.Or, blockmax.Or
-			}
+	if p.Else != nil || p.Mode == blockmax.AndOr && p.Tree == nil {
+		all := *p
+		all.Else, all.Mode = nil, blockmax.And
+		n, err := cpuexec.Parallel{}.Count(ctx, &all)
+		first.Else, first.Mode = nil, blockmax.And
+		if err == nil && n < p.K && f.rng.IntN(2) == 0 {
+			first.Tree, first.Mode, part.Pass = p.Else, blockmax.Or, blockmax.Or
 		}
 	}
 	var err error
@@ -126,6 +126,38 @@ func TestFinishStartsFromThreshold(t *testing.T) {
 			got, err := cpuexec.Executor{}.Finish(context.Background(), p, &part)
 			if err != nil || got.Work.BlocksDecoded > 0 || len(got.Hits) != p.K {
 				t.Fatalf("round %d: %d hits, decoded %d blocks, want 0: %v", round, len(got.Hits), got.Work.BlocksDecoded, err)
+			}
+			tried++
+			return true
+		})
+	}
+	if tried < 10 {
+		t.Fatalf("only %d plans were tried", tried)
+	}
+}
+
+// TestFinishElse finishes trees with Else that have found enough, and others whose answer is from
+// Else. Only the open documents are searched: as no others can enter, no block is decoded.
+func TestFinishElse(t *testing.T) {
+	tried := 0
+	for round := range 2000 {
+		exectest.Plans(4, round, func(ix *exectest.Index, p *blockmax.Plan) bool {
+			if p.Else == nil || p.CountAll || len(p.Segments) < 2 {
+				return true
+			}
+			last := len(p.Segments) - 1
+			part := blockmax.Partial{Pass: blockmax.Mode(tried % 2), Open: []blockmax.Span{{Segment: last, To: p.Segments[last].Docs}}}
+			if part.Open[0].To == 0 {
+				return true
+			}
+			for range p.K { // no document scores as much
+				part.Top.Hits = append(part.Top.Hits, blockmax.Hit{Doc: uint32(len(part.Top.Hits)), Score: 1<<31 - 1})
+			}
+			part.Top.Total = p.K * (tried % 2) // Else may find any number
+			p.After = nil
+			got, err := cpuexec.Executor{}.Finish(context.Background(), p, &part)
+			if err != nil || !slices.Equal(got.Hits, part.Top.Hits) || got.Work.BlocksDecoded > 0 {
+				t.Fatalf("round %d, pass %v: %d hits, decoded %d blocks, want %d and none: %v", round, part.Pass, len(got.Hits), got.Work.BlocksDecoded, len(part.Top.Hits), err)
 			}
 			tried++
 			return true
