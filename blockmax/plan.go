@@ -43,6 +43,10 @@ type Plan struct {
 	// Least is a score that K documents are known to reach. They need not be of this plan, if it covers
 	// a part of the documents. Executors may leave out documents of an OR, or of a Tree, below it.
 	Least uint32
+
+	// Undivided is set if a GPU must not leave segments to the CPU because they are small: the number
+	// of documents that match decides what is searched next. CPUs ignore it.
+	Undivided bool
 }
 
 // A Segment is the part of a plan for one segment.

@@ -84,7 +84,8 @@
 // # Small segments
 //
 // With Options.SmallDocs segments with few documents are left to the CPU: Answer.Open has them. Each
-// costs the host of a batch as much as a large one (small.go).
+// costs the host of a batch as much as a large one (small.go). A plan of two turns leaves them in its
+// second one only.
 //
 // # Windows
 //

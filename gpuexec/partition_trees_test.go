@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
+	"github.com/riffle-search/riffle/gpuexec/partition"
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
@@ -82,5 +84,44 @@ func TestPartitionTrees(t *testing.T) {
 				t.Error("no answer is whole")
 			}
 		})
+	}
+}
+
+// TestPartitionElse asks two devices for trees with Else, and for AND+OR, with small segments that go
+// to one device each. Only those are open, if any: of plans that have enough documents none, since no
+// second turn has left them.
+func TestPartitionElse(t *testing.T) {
+	of := [2]*collection{newCollection(40_000, []float64{0.2, 0.01}), newCollection(500, []float64{0.2, 0})}
+	r := openRanged(t, 2, 32<<20, gpuexec.Options{SmallDocs: 1000})
+	r.set = partition.New([]partition.Device{r.devices[0], r.devices[1]}, partition.Options{TileDocs: r.devices[0].TileDocs(), LeastDocs: 1000})
+	for i, c := range []struct {
+		plan *exectest.Plan
+		open []int // segments
+	}{
+		{elsePlan(smallPlan(of, 2, 0, 1)), nil},
+		{withK(1000, elsePlan(smallPlan(of, 2, 0, 1))), []int{1}},
+		{withMode(blockmax.AndOr, smallPlan(of, 2, 0, 1)), nil},
+		{withK(1000, withMode(blockmax.AndOr, smallPlan(of, 2, 0, 1))), []int{1}},
+	} {
+		partials, err := r.set.Partials(t.Context(), []*exectest.Plan{c.plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &partials[0]
+		var got []int
+		for _, s := range a.Open {
+			got = append(got, s.Segment)
+		}
+		if !slices.Equal(got, c.open) {
+			t.Errorf("plan %d: segments %v are open, want %v", i, got, c.open)
+		}
+		want, err := cpuexec.Executor{}.TopK(t.Context(), c.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, err := r.finish(t.Context(), c.plan, a)
+		if err != nil || !slices.Equal(top.Hits, want.Hits) {
+			t.Errorf("plan %d: %v, want %v: %v", i, top.Hits, want.Hits, err)
+		}
 	}
 }

@@ -188,7 +188,7 @@ func (a *Answer) leaveOpen(p *Plan, spans []blockmax.Span, all bool) {
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
-	if all || widened && (p.CountAll || settles(p)) {
+	if all || widened && (p.CountAll || p.Undivided || settles(p)) {
 		a.openAll(p)
 		return
 	}

@@ -18,10 +18,10 @@ const (
 )
 
 // smallOf is the number of documents up to which segments of a plan are left to the CPU: docs, less,
-// or 0. Counts are not, which the CPU would begin anew, nor AND+OR, of which all documents decide what
-// matches.
+// or 0. Counts are not, which the CPU would begin anew, nor plans of which all documents decide what
+// comes next.
 func smallOf(p *Plan, docs uint32) uint32 {
-	if docs == 0 || len(p.Segments) < 2 || p.OnlyTotal || settles(p) || p.Else != nil {
+	if docs == 0 || len(p.Segments) < 2 || p.OnlyTotal || p.Undivided || settles(p) {
 		return 0
 	}
 	all := uint64(0)

@@ -10,6 +10,10 @@ import (
 // Plans that are answered in two turns: what comes second runs only for those that have found fewer
 // than k documents. These are trees with Else and, by windows, flat plans of mode AndOr. Other flat
 // plans of that mode take one batch, in which settle decides (kernels/settle.cu).
+//
+// A first turn leaves no small segments to the CPU (small.go): whether there are enough documents
+// would remain unknown, and the CPU would have to find out. A second turn may leave them. If extents
+// are missing, either turn leaves documents open, and the CPU continues from there.
 
 // Run answers plans, in one batch if they fit into its memory, else in several. Answers are
 // parallel to plans. An error means that nothing is answered. It comes from the device or from the
@@ -23,11 +27,8 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 	var second []*Plan
 	var of []int
 	for _, i := range turns {
-		switch a := &answers[i]; {
-		case a.Refused != nil:
-		case len(a.Open) > 0: // it is not known whether there are enough
-			a.openAll(plans[i])
-		case a.Top.Total < plans[i].K:
+		a := &answers[i]
+		if a.Pass = blockmax.And; a.Refused == nil && len(a.Open) == 0 && a.Top.Total < plans[i].K {
 			second, of = append(second, secondTurn(plans[i])), append(of, i)
 		}
 	}
@@ -39,9 +40,10 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 		return nil, err
 	}
 	for j, i := range of {
-		if answers[i] = more[j]; len(answers[i].Open) > 0 {
-			answers[i].openAll(plans[i])
-		}
+		work := answers[i].Top.Work
+		answers[i] = more[j]
+		answers[i].Pass = blockmax.Or
+		answers[i].Top.Work.Add(work)
 	}
 	return answers, nil
 }
@@ -49,31 +51,28 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 // firstTurn returns plans as they run first, and which of them may have a second turn.
 func (x *Executor) firstTurn(plans []*Plan) (first []*Plan, turns []int) {
 	first = plans
-	copied := false
 	for i, p := range plans {
-		byWindows := x.options.Stream && settles(p)
-		if p.Else == nil && !byWindows {
+		if p.Else == nil && !(x.options.Stream && settles(p)) {
 			continue
 		}
-		turns = append(turns, i)
-		if byWindows {
-			if !copied {
-				first, copied = slices.Clone(plans), true
-			}
-			and := *p
-			and.Mode = blockmax.And
-			first[i] = &and
+		if turns = append(turns, i); len(turns) == 1 {
+			first = slices.Clone(plans)
 		}
+		turn := *p
+		turn.Undivided = true
+		if p.Else == nil {
+			turn.Mode = blockmax.And
+		}
+		first[i] = &turn
 	}
 	return first, turns
 }
 
-// secondTurn returns a plan as it runs after too few documents were found. Else stays: segments that
-// are left to the CPU would leave the plan undecided (smallOf).
+// secondTurn returns a plan as it runs after too few documents were found.
 func secondTurn(p *Plan) *Plan {
 	second := *p
 	if p.Else != nil {
-		second.Tree = p.Else
+		second.Tree, second.Else = p.Else, nil
 	} else {
 		second.Mode = blockmax.Or
 	}

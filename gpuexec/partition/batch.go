@@ -226,13 +226,16 @@ func (b *batch) makePlan(i, n int, to *Plan, room room, segments []int) error {
 	p := b.plans[n]
 	*to = Plan{Weights: p.Weights, Mode: p.Mode, Tree: p.Tree, K: p.K, RankWeight: p.RankWeight, After: p.After, CountAll: p.CountAll, OnlyTotal: p.OnlyTotal, Least: b.least[n]}
 	switch {
-	case p.Else != nil && b.again:
-		to.Tree = p.Else
-	case p.Else == nil && settles(p):
-		to.Mode = blockmax.And
-		if b.again {
-			to.Mode = blockmax.Or
+	case !settles(p):
+		to.Undivided = p.Undivided
+	case !b.again: // a second turn may leave small segments to the CPU
+		if to.Undivided = true; p.Else == nil {
+			to.Mode = blockmax.And
 		}
+	case p.Else != nil:
+		to.Tree = p.Else
+	default:
+		to.Mode = blockmax.Or
 	}
 	for j := range p.Segments {
 		seg := &p.Segments[j]

@@ -31,5 +31,7 @@
 // together run once more, as Or or as their Else.
 //
 // What devices leave open is open in the merged answer, and the CPU completes it once, from the
-// k-th best score of all. So does a range whose device has failed.
+// k-th best score of all. So does a range whose device has failed. There is no second turn after a
+// first one that has left documents open: the CPU searches these, and then all documents if it finds
+// too few.
 package partition

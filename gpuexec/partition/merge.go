@@ -20,8 +20,9 @@ func openAll(a *blockmax.Partial, p *Plan) {
 // merge merges the answers to plan n, which was number j in question.
 func (b *batch) merge(n, j int, asks []inquiry) {
 	p, a := b.plans[n], &b.answers[n]
-	*a = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true}}
-	if p.Tree != nil || p.Mode == blockmax.Or || p.Mode == blockmax.AndOr && b.again {
+	work := a.Top.Work // of the first turn
+	*a = blockmax.Partial{Pass: blockmax.And, Top: blockmax.TopK{Exact: true, Work: work}}
+	if b.again {
 		a.Pass = blockmax.Or
 	}
 	var lists [][]blockmax.Hit
@@ -66,8 +67,8 @@ func (b *batch) addOpen(a *blockmax.Partial, n, i int, segments []int, open []bl
 }
 
 // settle makes the open spans begin and end at tiles, as Partial wants. Hits in documents that this
-// opens are dropped and found again. An AND+OR that has found too few documents, though some are
-// open, begins anew on the CPU.
+// opens are dropped and found again. The total is then inexact: a count begins anew on the CPU, and so
+// does a plan whose second turn depends on it.
 func (b *batch) settle(a *blockmax.Partial, p *Plan) {
 	if len(a.Open) == 0 {
 		return
@@ -80,9 +81,10 @@ func (b *batch) settle(a *blockmax.Partial, p *Plan) {
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
-	undecided := settles(p) && !b.again && a.Top.Total < p.K
-	if undecided || widened && (p.CountAll || settles(p)) {
+	if widened && (p.CountAll || settles(p)) {
+		pass, work := a.Pass, a.Top.Work
 		openAll(a, p)
+		a.Pass, a.Top.Work = pass, work
 		return
 	}
 	a.Open = joined(a.Open)
