@@ -268,7 +268,12 @@ type TopK struct {
 // Work counts what an executor did. Tests assert these numbers, because they show whether pruning
 // skips work.
 type Work struct {
-	BlocksDecoded int64 // posting blocks whose documents were decoded
+	// BlocksDecoded is how many posting blocks had their documents decoded. If a device reads the
+	// postings of a list in another form, each 128 of them count as a block. If it reads the list as
+	// bits of documents, for a plan of OnlyTotal, all blocks of the list count, each time that the plan
+	// names it: a device does not tell which of the bits it has skipped.
+	BlocksDecoded int64
+
 	BlocksSkipped int64 // posting blocks of the query's lists that ranking never decoded
 	DocsScored    int64 // documents for which a score was computed, fully or partly
 	BytesMoved    int64 // bytes copied to a device (0 on the CPU)

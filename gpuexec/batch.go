@@ -114,6 +114,7 @@ func (b *batch) fill() bool {
 	b.flat.flats.begin(b.lists.known.cleared.Load())
 	b.renew()
 	b.chooseStrips()
+	b.countBits()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.placed.table, b.placed.norms)
 	b.putFlats()

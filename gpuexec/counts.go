@@ -220,6 +220,26 @@ func (b *batch) addCounted(q *query, found []*knownList) {
 	}
 }
 
+// countBits counts the blocks of lists that counted queries read as bits, which kernels do not count.
+// It is called when it is known which lists are flat.
+func (b *batch) countBits() {
+	for _, i := range b.count.parts {
+		pt := &b.parts[i]
+		q := &b.queries[pt.query]
+		for _, t := range b.termsOf(pt) {
+			e := &b.lists.entries[t.entry]
+			if !b.flat.flats.has(e.known) || !b.shape.isDense(e.known.count, e.tiles) {
+				continue
+			}
+			for _, step := range b.stepper.steps[q.steps[0]:q.steps[1]] {
+				if step.op <= countNot && step.from == t.leaf {
+					q.asBits += int64(e.known.blocks)
+				}
+			}
+		}
+	}
+}
+
 // countThreads are the threads of a block that counts (kernels/count_matches.cu), and countRunMost
 // the most tiles that a warp takes at a time: it finds the lists of the part once for all of them. A
 // warp gets some 8 units of work where that makes enough of them.

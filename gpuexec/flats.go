@@ -58,6 +58,11 @@ func (f *flats) worth(k *knownList, tiles uint32) bool {
 // GOV2's shape dense lists have 77 % of the postings of queries.
 const denseShare = 8
 
+// isDense reports whether a list of count postings is dense, in a segment of the given number of tiles.
+func (s Shape) isDense(count, tiles uint32) bool {
+	return uint64(count)*denseShare >= uint64(tiles)<<s.TileShift
+}
+
 // A flatLayout has the byte offsets of the parts of a flat list, which begins with the postings.
 type flatLayout struct {
 	shift, entries uint32 // of the directory
@@ -77,7 +82,7 @@ func (s Shape) flatLayout(count, tiles uint32) flatLayout {
 		cells *= stripCells
 	}
 	bytes := l.bound + uint64(tiles)*tileStrips + cells
-	if uint64(count)*denseShare >= uint64(tiles)<<s.TileShift {
+	if s.isDense(count, tiles) {
 		bytes += uint64(tiles) << s.TileShift / 8
 	}
 	l.rows = uint32(bytes / rowBytes)

@@ -78,6 +78,7 @@ type query struct {
 	answer   int    // index of its answer
 	from, to int    // range in the batch's parts; those of AND first
 	blocks   int64  // of all lists of all passes
+	asBits   int64  // of lists that are read as bits, each time that they are
 	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
 	small    uint32 // segments of at most so many documents are left to the CPU
 	left     []blockmax.Span

@@ -111,8 +111,9 @@ func (b *batch) answers(read []byte, ranges []devRange, rangeCount int, answers 
 			undecided := settles(q.plan) && s.answered == 0
 			a.leaveOpen(q.plan, append(open[i], q.left...), undecided || s.unresolved > 0 && rangeCount > len(ranges))
 		}
+		decoded := int64(s.decoded) + q.asBits
 		a.Top.Work = blockmax.Work{
-			BlocksDecoded: int64(s.decoded), BlocksSkipped: max(0, q.blocks-int64(s.decoded)),
+			BlocksDecoded: decoded, BlocksSkipped: max(0, q.blocks-decoded),
 			DocsScored: int64(s.scored), BytesMoved: share,
 		}
 	}

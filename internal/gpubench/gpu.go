@@ -61,6 +61,7 @@ type pass struct {
 	wanted, hits  int64
 	copied        int64
 	times         gpuexec.Times
+	counts        bool // only totals were wanted
 }
 
 // underWay is how many batches run at a time; gpuexec has room for three.
@@ -83,7 +84,7 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	}
 	all := len(r.plans) - from
 	batches := (max(all, g.batches*min(size, all)) + size - 1) / size
-	p.queries = batches * size
+	p.queries, p.counts = batches*size, r.plans[from].OnlyTotal
 	rest := make(chan func() error, p.queries)
 	var done atomic.Int64
 	stop := b.every(10*time.Second, func() { b.say("%d of %d batches, %s", done.Load(), batches, memory()) })
@@ -221,6 +222,9 @@ func (b *bench) figures(g *gpu, p *pass, postings float64) []figure {
 	}
 	if p.refused > 0 {
 		fs = append(fs, figure{"refused, %", 100 * float64(p.refused) / float64(p.queries)})
+	}
+	if p.counts {
+		return fs
 	}
 	return append(fs, b.limits.figures(&info, p.queries, &p.work, b.bytesPerBlock())...)
 }

@@ -28,7 +28,8 @@ func (l *limits) declare(f *flag.FlagSet) {
 }
 
 // figures are the queries a second that a device cannot exceed for the work done: blocks decoded,
-// each of 128 postings with its documents and frequencies, and bytes copied.
+// each of 128 postings with its documents and frequencies, and bytes copied. They do not hold for plans
+// of which only the total is wanted, which need no frequencies.
 func (l *limits) figures(info *device.Info, queries int, w *blockmax.Work, bytesPerBlock float64) []figure {
 	if queries == 0 || w.BlocksDecoded == 0 {
 		return nil
