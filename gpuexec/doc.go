@@ -165,5 +165,7 @@
 //	results.go        what comes back
 //	turns.go          plans that run again when they find too few documents
 //	times.go          where the time goes
-//	executor.go       batches under way: three, so that copies and kernels overlap
+//	executor.go       the memory of a device, divided among lists and batches
+//	run.go            batches under way: three, so that copies and kernels overlap
+//	forget.go         after a batch that has failed
 package gpuexec

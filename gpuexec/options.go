@@ -1,6 +1,75 @@
 package gpuexec
 
-import "fmt"
+import (
+	"fmt"
+	"io/fs"
+
+	"github.com/riffle-search/riffle/gpuexec/listcache"
+)
+
+// Options of New. Zero values stand for the defaults.
+type Options struct {
+	Algorithm Algorithm
+
+	// Cache decides which lists are cached on the device. New sets its Region to all memory that is
+	// not for batches. NoCache gives it none.
+	Cache   listcache.Config
+	NoCache bool
+
+	// Leave leaves extents that are not resident to the CPU, instead of copying them for one batch.
+	Leave bool
+
+	// ColumnBytes is the memory for length codes, accepted documents and ranks. The default is a
+	// sixteenth of the device's memory. What does not fit is copied with every batch.
+	ColumnBytes int64
+
+	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting,
+	// up to 5 of lists that also have bits for counts, and some for directories, in addition to the blocks that they are made from. Other lists are
+	// decoded by every query that has them. The default is a quarter of the device's memory; NoFlat
+	// makes it 0.
+	FlatBytes int64
+	NoFlat    bool
+
+	// SmallDocs is the size of segments that are left to the CPU, if they are small beside the others
+	// of a plan (small.go). 0 is none.
+	SmallDocs uint32
+
+	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
+	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory. The
+	// length codes of a segment, a byte a document, come with a batch the first time, in that half: if
+	// they do not fit beside the batch, it is divided again and again, and the CPU answers its plans.
+	BatchBytes int64
+
+	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches
+	// process the documents window by window: what a window lacks is copied from main memory, and
+	// all of it that can matter is scored as flat postings. FlatBytes is then ignored, and so is Cache,
+	// but for its Policy, which chooses the lists that stay: VFB and Qtf by visits, QtfDf by visits for
+	// the length.
+	Stream bool
+
+	// WindowBytes is the memory for what windows copy and make flat. The default is what is best for
+	// the size of the index (DivideStream), at most 1,650 MiB. Until that is known it is at most a
+	// quarter of the device's memory.
+	WindowBytes int64
+
+	// HostBytes is how much main memory Stream may pin for lists. Memory is pinned as lists are
+	// used, and takes slightly more than on disk. What does not fit is copied with every batch. The
+	// default is 32 GiB.
+	HostBytes int64
+
+	// StaticLists restricts the lists that stay with Stream to those that Admit has chosen.
+	StaticLists bool
+
+	Shape Shape
+
+	// Baselines has the kernels of Ranges, RangesWAND, RangesBMW and Rounds: baselines.Kernels.
+	// Other algorithms need none.
+	Baselines fs.FS
+
+	// Timed makes Times measure how long kernels take, which costs some microseconds a batch.
+	// Traced measures each kernel by itself, one after the other.
+	Timed, Traced bool
+}
 
 // An Algorithm is a way to answer plans on a device. All give the same answer.
 type Algorithm uint8
