@@ -28,8 +28,9 @@ type Device struct {
 
 	doing sync.Mutex // held while a closure runs
 
+	held    sync.RWMutex // by Hold for reading, and by Close, before mu
 	mu      sync.RWMutex // held by all users of the context; Close holds it for writing
-	closed  bool
+	closed  bool         // written under both
 	context driverContext
 
 	lostMu sync.Mutex
@@ -186,9 +187,30 @@ func (d *Device) seen(err error) error {
 	return d.lost
 }
 
-// Close waits for pending work, frees everything that was made on the device, and releases it. If
-// the device is lost, it frees what the driver allows. A second Close does nothing.
+// Hold lets the caller use pinned memory outside closures until it calls Release, for which Close
+// waits. A goroutine that holds the device must not hold it again, nor call Close. The error is
+// ErrClosed.
+func (d *Device) Hold() error {
+	d.held.RLock()
+	if d.closed {
+		d.held.RUnlock()
+		return ErrClosed
+	}
+	return nil
+}
+
+// Release ends a Hold.
+func (d *Device) Release() { d.held.RUnlock() }
+
+// Abandon makes the device lost: after why, it is unknown what it still does. All later calls return
+// an error that matches ErrLost.
+func (d *Device) Abandon(why error) { _ = d.seen(fmt.Errorf("%w: %w", ErrLost, why)) }
+
+// Close waits for holders and pending work, frees everything that was made on the device, and
+// releases it. If the device is lost, it frees what the driver allows. A second Close does nothing.
 func (d *Device) Close() error {
+	d.held.Lock()
+	defer d.held.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -196,16 +218,28 @@ func (d *Device) Close() error {
 	}
 	d.closed = true
 	if d.Lost() != nil {
-		_ = driverRelease(d.info.Number) // it repeats the known error
+		d.freeLost()
 		return nil
 	}
-	return d.current(d.free)
+	return d.current(func() error { return errors.Join(driverSynchronize(d.info.Number), d.free()) })
 }
 
-// free undoes everything that was made, in reverse order.
-func (d *Device) free() error {
+// freeLost frees what the driver allows, whose errors are known. Memory that the device may be working
+// on stays, except as it goes with the context.
+func (d *Device) freeLost() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	n := d.info.Number
-	err := driverSynchronize(n)
+	if driverSetCurrent(n, d.context) == nil && driverSynchronize(n) == nil {
+		_ = d.free()
+	} else {
+		_ = driverRelease(n)
+	}
+}
+
+// free undoes everything that was made, in reverse order. The device has no work.
+func (d *Device) free() (err error) {
+	n := d.info.Number
 	for _, e := range d.events {
 		err = errors.Join(err, driverEventDestroy(n, e.event))
 	}

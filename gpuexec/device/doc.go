@@ -46,7 +46,8 @@
 // When the driver refuses a call, the error is an *Error: the device, the call and the driver's
 // code. Some codes leave a context unusable (an illegal address, a failed launch, a memory error).
 // They lose the device: errors.Is(err, ErrLost), every later call returns that first error at once,
-// and only Close makes sense. The program continues without the device. Without a driver, a device
+// and only Close makes sense. Abandon loses a device, too, for callers that cannot find out what it
+// still does. The program continues without the device. Without a driver, a device
 // or the build tag cuda, Open and List return ErrNoDevice with the reason.
 //
 // # The build tag

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // isCall reports whether err is an *Error of that call, with one of those codes, that does not lose
@@ -177,6 +178,49 @@ func TestNoLibrary(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), why) || !strings.Contains(string(out), "> true\n") {
 			t.Errorf("with %s: %v\n%s", setting, err, out)
+		}
+	}
+}
+
+// TestHold: Close waits for those who hold a device, and nobody can hold it afterwards.
+func TestHold(t *testing.T) {
+	d := open(t, 0)
+	if err := errors.Join(d.Hold(), d.Hold()); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error)
+	go func() { closed <- d.Close() }()
+	d.Release()
+	select {
+	case err := <-closed:
+		t.Fatal("a device that is held was closed:", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	if err := d.Do(func(*Queue) {}); err != nil {
+		t.Error("a device that is held:", err)
+	}
+	d.Release()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := d.Hold(); err != ErrClosed {
+		t.Error("a closed device:", err)
+	}
+}
+
+// TestAbandon: a device that is given up is lost, and Close frees what it can, which here is all.
+func TestAbandon(t *testing.T) {
+	emulated(t, "RIFFLE_EMULATOR_MEMORY", fmt.Sprint(1<<20))
+	for range 2 { // the second takes the same memory
+		b := newBench(t, 0)
+		why := errors.New("no answer")
+		b.Abandon(why)
+		err := b.Do(func(*Queue) { t.Error("a lost device does something") })
+		if !errors.Is(err, ErrLost) || !errors.Is(err, why) || b.Lost() != err {
+			t.Errorf("the error is %v, the device is lost by %v", err, b.Lost())
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

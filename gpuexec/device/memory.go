@@ -20,7 +20,8 @@ func (m Memory) Slice(from, to int64) Memory {
 }
 
 // Pinned is a range of host memory that the device reads and writes itself. It belongs to the
-// driver, not to Go, and is freed when the device is closed.
+// driver, not to Go, and is freed when the device is closed. Code that uses it outside closures holds the
+// device (Device.Hold).
 type Pinned struct {
 	base  unsafe.Pointer
 	bytes int64
