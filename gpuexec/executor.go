@@ -61,7 +61,7 @@ type slot struct {
 	trace   trace
 }
 
-// New prepares a device, which only this executor may use. BatchBytes of its memory are for each
+// New prepares a device, which only this executor may use. Closing the device waits for batches. BatchBytes of its memory are for each
 // batch; the rest, up to 64 GiB in all, is for lists. Nothing is allocated later.
 func New(dev *device.Device, o Options) (*Executor, error) {
 	x := &Executor{dev: dev, options: o, free: make(chan *slot, slots)}

@@ -17,8 +17,12 @@ import (
 
 // Run answers plans, in one batch if they fit into its memory, else in several. Answers are
 // parallel to plans. An error means that nothing is answered. It comes from the device or from the
-// context.
+// context. Closing the device waits for Run.
 func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
+	if err := x.dev.Hold(); err != nil {
+		return nil, err
+	}
+	defer x.dev.Release()
 	first, turns := x.firstTurn(plans)
 	answers, err := x.runOnce(ctx, first)
 	if err != nil || len(turns) == 0 {

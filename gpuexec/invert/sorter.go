@@ -110,6 +110,10 @@ func (s *Sorter) Stats() Stats { return s.stats }
 // terms of more than 448 bytes with the same beginning, which would take more rounds than they are
 // worth.
 func (s *Sorter) Sort(cells int, pieces []segment.Piece) ([][]byte, error) {
+	if err := s.dev.Hold(); err != nil {
+		return nil, err
+	}
+	defer s.dev.Release()
 	start := time.Now()
 	lap := func(to *time.Duration) {
 		now := time.Now()
