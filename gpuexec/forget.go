@@ -17,15 +17,34 @@ func (x *Executor) forgetAll() {
 	x.tables.forget()
 	x.flats.forget()
 	x.windows.residents.forget()
-	_ = x.dev.Do(func(q *device.Queue) { // a lost device refuses, and reads nothing any more
-		q.Synchronize(x.in)
-		q.Synchronize(x.compute)
-		for i := range x.windows.tracks {
-			l := &x.windows.tracks[i]
-			for _, stream := range []device.Stream{l.up, l.in, l.plan, l.compute, l.whole} {
-				q.Synchronize(stream)
-			}
+	for _, s := range x.streams() {
+		if err := x.synchronize(s); err != nil {
+			x.dev.Abandon(err)
+			return
 		}
-		q.Synchronize(x.out)
-	})
+	}
+}
+
+// streams are those that batches are put on, each after those that its work may wait for.
+func (x *Executor) streams() []device.Stream {
+	all := []device.Stream{x.in, x.compute}
+	for i := range x.windows.tracks {
+		l := &x.windows.tracks[i]
+		all = append(all, l.up, l.in, l.plan, l.compute, l.whole)
+	}
+	return append(all, x.out)
+}
+
+// synchronizeTries is how often the driver is asked to wait for a stream. It may refuse that as it
+// refused the call that failed. Without an answer it is unknown what the device still reads.
+const synchronizeTries = 4
+
+// synchronize waits for the work of a stream. A lost device does no work.
+func (x *Executor) synchronize(s device.Stream) (err error) {
+	for range synchronizeTries {
+		if err = x.dev.Do(func(q *device.Queue) { q.Synchronize(s) }); err == nil || x.dev.Lost() != nil {
+			return nil
+		}
+	}
+	return err
 }

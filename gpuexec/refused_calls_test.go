@@ -103,6 +103,38 @@ func TestRefusedTogether(t *testing.T) {
 	})
 }
 
+// TestRefusedForGood lets a batch fail after which the device cannot be waited for either. What it still
+// does with the batch's memory is unknown, so it is lost. Where it can be waited for after some tries, it
+// is not.
+func TestRefusedForGood(t *testing.T) {
+	c := newCollection(10_000, []float64{0.3, 0.2, 0.1, 0.05, 0.001})
+	for calls, lost := range map[string]bool{"*1": true, "*3": false} {
+		t.Run(calls, func(t *testing.T) {
+			eachKind(t, func(t *testing.T, x *gpuexec.Executor) {
+				rng := rand.New(rand.NewPCG(3, 3))
+				if err := checkLarge(x, c.versioned(rng, 0)); err != nil {
+					t.Fatal(err)
+				}
+				refuse(t, calls)
+				var refused *device.Error
+				if _, err := x.Run(t.Context(), c.versioned(rng, 0)); !errors.As(err, &refused) || errors.Is(err, device.ErrLost) {
+					t.Errorf("the batch fails by %v", err)
+				}
+				refuse(t, "")
+				if errors.Is(x.Lost(), device.ErrLost) != lost {
+					t.Errorf("the device is lost by %v", x.Lost())
+				}
+				switch err := checkLarge(x, c.versioned(rng, 0)); {
+				case lost && !errors.Is(err, device.ErrLost):
+					t.Errorf("a batch after that fails by %v", err)
+				case !lost && err != nil:
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // TestRefusedAtOpen lets each call of the driver fail that opens an executor. What was made is freed.
 func TestRefusedAtOpen(t *testing.T) {
 	step := 1
