@@ -22,6 +22,7 @@
 #                     one n times as large, as ranges and as copies (wants DOCS of a GPU's share: n times as many must fit into main memory)
 #   latency    30 s   p50 and p99 by rate of arrival
 #   auto       90 s   policies cpu, gpu and auto at the same loads
+#   change     40 s   policies gpu and auto every half second, while other processes take -cores cores and then, with DISTURB, use the GPU
 #   deadlines  45 s   searches at random times, due in 5 or 50 ms: how many are in time, by policy and rate of arrival (Ding 2009)
 #   cores      50 s   queries that share 8 cores of the CPU by policy (Tatikonda 2011); -cores in FLAGS for other numbers
 #   counts     1 min  how many documents match, and no more: CPU, GPU by scores and by bits, OR, AND and trees
@@ -42,7 +43,8 @@
 #   3  run.sh decode huang ncu sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
-# (25000000) and TIME (1s, of one measurement) of the generated collection; TESTS, the packages for build and tests; PROGRAMS, those for
+# (25000000) and TIME (1s, of one measurement) of the generated collection; DISTURB, a command that uses the GPU, for change (three
+# quarters of the cores are FLAGS='-cores 12' of 16); TESTS, the packages for build and tests; PROGRAMS, those for
 # build besides, or none (the parts from codecs to strips and stream need gpubench); REPEAT (8) and CORPUS (the one that was sent) for
 # index, and RIFFLE_BUILD_POSITIONS=none for one without positions; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail
@@ -135,7 +137,7 @@ limited() {
 budget=${BUDGET:-170}
 gov2() { # PART...
   $run "$work/bin/gpubench" -docs "${DOCS:-25000000}" -queries "${QUERIES:-2048}" -batch 256,1024,2048 -time "${TIME:-1s}" -budget "$((budget * $#))s" \
-    -out "$work/out" ${FLAGS:-} "$@"
+    -out "$work/out" ${FLAGS:-} ${DISTURB:+-disturb "$DISTURB"} "$@"
 }
 
 part_info() {
@@ -244,7 +246,7 @@ KERNELS
 }
 
 # Whether a part works on the generated collection.
-generates() { case $1 in or | and | andor | tree | cache | huang | policies | devices | ranges | latency | auto | deadlines | cores | counts | strips) ;; *) return 1 ;; esac; }
+generates() { case $1 in or | and | andor | tree | cache | huang | policies | devices | ranges | latency | auto | change | deadlines | cores | counts | strips) ;; *) return 1 ;; esac; }
 
 parts() {
   local part failed= began generated
@@ -279,7 +281,7 @@ dry() {
   export FLAGS='-k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6 -batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-tiles -1 -memory 33554432
     -tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32'
   export STREAM_QUERIES=20 STREAM_FLAGS='-batch 8 -cache 5 -batch-bytes 8388608 -column-bytes 1048576 -window-bytes 33554432 -tile-shift 12 -window-tiles 4' TRACE=5
-  "$0" info tests decode stream or and andor cache huang policies devices latency auto deadlines cores counts strips sanitizer ncu
+  "$0" info tests decode stream or and andor cache huang policies devices latency auto change deadlines cores counts strips sanitizer ncu
   RIFFLE_EMULATOR_DEVICES=2 "$0" ranges
   say "$(wc -l <"$OUT/runs.jsonl") measurements"
   rm -r "$scratch"
