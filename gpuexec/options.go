@@ -52,9 +52,9 @@ type Options struct {
 	// quarter of the device's memory.
 	WindowBytes int64
 
-	// HostBytes is how much main memory Stream may pin for lists. Memory is pinned as lists are
-	// used, and takes slightly more than on disk. What does not fit is copied with every batch. The
-	// default is 32 GiB.
+	// HostBytes is how much main memory Stream may pin for the lists of this executor: others pin
+	// memory of their own, also for the same lists. Memory is pinned as lists are used, and takes
+	// slightly more than on disk. What does not fit is copied with every batch. The default is 32 GiB.
 	HostBytes int64
 
 	// StaticLists restricts the lists that stay with Stream to those that Admit has chosen.

@@ -20,6 +20,7 @@ type gpuFlags struct {
 	flatBytes  byteSize
 	noFlat     bool
 	stream     bool
+	hostBytes  byteSize
 	batchBytes byteSize
 	delay      time.Duration
 	log        string // of queries, to warm the GPUs with
@@ -39,6 +40,7 @@ func (g *gpuFlags) declare(c *cobra.Command) {
 	f.Var(&g.flatBytes, "gpu-flat-bytes", "memory for lists as flat postings, which are scored fastest; 0 is a quarter of all")
 	f.BoolVar(&g.noFlat, "gpu-no-flat", false, "keep no flat postings, and leave that memory to blocks")
 	f.BoolVar(&g.stream, "gpu-stream", false, "leave lists in main memory, whence the GPU reads what can matter: for indexes larger than its memory")
+	f.Var(&g.hostBytes, "gpu-host-bytes", "with --gpu-stream: most main memory to pin for lists, for each GPU; 0 is 32 GiB")
 	f.Var(&g.batchBytes, "gpu-batch-bytes", "memory for a batch; 0 is a sixteenth of all")
 	f.DurationVar(&g.delay, "gpu-delay", 0, "longest wait for others while a GPU works; 0 is until it is nearly done")
 }
@@ -57,7 +59,7 @@ func (g *gpuFlags) options(on riffle.Processor, batch int) *riffle.GPUOptions {
 	}
 	return &riffle.GPUOptions{
 		Devices: g.devices, Required: on == riffle.ProcessorGPU, MemoryBytes: int64(g.memory), Policy: g.policy.value, Layout: g.layout.value, StaticCache: g.static,
-		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream,
+		FlatBytes: int64(g.flatBytes), NoFlat: g.noFlat, Stream: g.stream, HostBytes: int64(g.hostBytes),
 		BatchQueries: min(batch, mostTogether), BatchBytes: int64(g.batchBytes), BatchDelay: g.delay,
 	}
 }

@@ -84,6 +84,7 @@ type settings struct {
 	clients, cores               int
 
 	memory, batchBytes, columnBytes, flatBytes int64
+	hostBytes                                  int64
 	windowBytes                                numbers
 	policyNames, ways, forms, sets             words
 	trace, orOnly                              bool
@@ -196,6 +197,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	s.windowTiles, s.windowBytes, s.stepWindows, s.readers, s.tracks = numbers{0}, numbers{0}, numbers{0}, numbers{0}, numbers{0}
 	f.Var(&s.windowTiles, "window-tiles", "tiles of a window, with stream; 0 is the default")
 	f.Var(&s.windowBytes, "window-bytes", "bytes for windows, with stream; 0 is 1,650 MiB")
+	f.Int64Var(&s.hostBytes, "host-bytes", 0, "bytes of main memory to pin for the lists of a GPU, with stream; 0 is 32 GiB")
 	f.Var(&s.stepWindows, "step-windows", "most windows of a step, with stream; 0 is the default, as for those below")
 	f.Var(&s.readers, "readers", "multiprocessors that read the host's memory, per cent")
 	f.Var(&s.tracks, "tracks", "batches that run at a time")

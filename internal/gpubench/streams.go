@@ -192,7 +192,7 @@ func (b *bench) openStream(o gpuexec.Options, share int) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.BatchBytes, o.ColumnBytes = b.batchBytes, columns
+	o.BatchBytes, o.ColumnBytes, o.HostBytes = b.batchBytes, columns, b.hostBytes
 	o.Shape, o.Timed, o.Traced = b.shape, true, b.trace
 	x, err := gpuexec.New(dev, o)
 	if err != nil {
