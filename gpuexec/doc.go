@@ -93,9 +93,9 @@
 // records (records.go). A batch processes the documents in steps of one to three windows (windows.go,
 // steps.go, kernels/windows.cu), with separate streams for copying, planning and scoring:
 //
-//	fetch_rows      copies bounds of strips, bits of their cells, directories of blocks, and records
-//	                that will stay
-//	open_slices     spreads out the bounds of rare lists, which are packed
+//	fetch_rows      copies bounds of strips, levels of their cells, directories of blocks, and
+//	                records that will stay
+//	open_slices     spreads out the bounds and levels of rare lists, which are packed
 //	queue_and_mark  queues the tiles that can win, as above, and marks their strips in all lists
 //	                of their queries: to kernels a window is a segment
 //	choose_blocks   finds the blocks that touch marked strips
@@ -106,10 +106,11 @@
 // Trees go by windows, too, and so do flat plans of more than 32 terms, as trees of one node. Plans of
 // mode AndOr run as And, and those with too few hits once more, as Or (turns.go).
 //
-// Two bits for each cell of a list say whether it has postings there, and how high their impacts
-// are. In a strip that two lists share, their postings are seldom in one cell, and their high
-// impacts neither. So these bits rule out half of the strips before any block is copied, and they
-// take the place of the bounds of cells that flat lists have otherwise.
+// The level of a cell, two bits in a record, says whether a list has postings there, and how high
+// their impacts are. In a strip that two lists share, their postings are seldom in one cell, and their
+// high impacts neither. So levels rule out half of the strips before any block is copied, and they
+// take the place of the bounds of cells that flat lists have otherwise, a byte each. A packed record
+// has a bit for each cell of those strips that have postings.
 //
 // Thresholds carry over from step to step. Batches of few lists run two at a time, in tracks: one
 // computes where the other waits. The data that stays on the device (residents.go) is

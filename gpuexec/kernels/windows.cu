@@ -1,14 +1,14 @@
 // What a batch lacks comes from the host's memory window by window, and what can matter of it is made flat (flat.cuh): the host gathers nothing.
 //
-//	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips, bits of cells and directories of
+//	fetch_rows      reads the first parts of records from the host's memory, which is mapped: bounds of strips, levels of cells and directories of
 //	                blocks; and all of those records that come to stay
-//	open_slices     spreads out bounds of strips and bits of cells of packed records
-//	queue_and_mark  marks the strips of lists that queries may look at, by bounds of strips and bits of cells (plan.cu)
+//	open_slices     spreads out bounds of strips of packed records, and makes levels of which cells have postings: 0 or 3 (levels.cuh)
+//	queue_and_mark  marks the strips of lists that queries may look at, by bounds of strips and levels of cells (plan.cu)
 //	choose_blocks   finds the blocks that touch what is marked; with all that is known of bounds they are few
 //	fetch_pieces    reads them, in pieces of 1 KB
 //	flatten_slices  makes them flat
 //
-// Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them. Bounds and bits are
+// Of a strip that is marked, everything is there: all of its postings, the entries of the directory before and behind them. Bounds and levels are
 // there of all strips. A tile that may go as a whole has all strips marked.
 //
 // Those who read have two warps a multiprocessor with 32 registers a thread, which find room beside any other kernel: 4 KB a multiprocessor are on
@@ -96,14 +96,14 @@ __device__ __forceinline__ Record record_of(const Slice &s) {
   return r;
 }
 
-// Levels of cells that have postings or not, a bit each: 3 or 0.
+// The levels of the cells of a strip, two bits each, of which a packed record says only whether they have postings, a bit each: 3 or 0.
 __device__ __forceinline__ uint32_t full_levels(uint32_t there) {
   there = (there | there << 4) & 0x0f0f;
   there = (there | there << 2) & 0x3333;
   return ((there | there << 1) & 0x5555) * 3;
 }
 
-// Spreads out the bounds of strips of a packed record, and which of their cells have postings. A lane has a tile at a time. A warp calls it together.
+// Spreads out the bounds of strips of a packed record, and the levels of their cells. A lane has a tile at a time. A warp calls it together.
 __device__ __forceinline__ void unpack(const Slice &s, uint32_t lane) {
   const uint32_t *there = reinterpret_cast<const uint32_t *>(s.record.get());
   const uint16_t *of_strip = reinterpret_cast<const uint16_t *>(s.record + (s.tiles + 3) / 4);
