@@ -27,7 +27,7 @@ func TestImports(t *testing.T) {
 		"store":                         {"internal/corrupt", "internal/format", "store/wal"},
 		"store/wal":                     {"internal/corrupt", "internal/format"},
 		"cpuexec":                       {"columns", "postings", "proximity", "blockmax", "internal/corrupt", "internal/geo", "internal/impl", "internal/invariants", "internal/shapes"},
-		"gpuexec":                       {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache"},
+		"gpuexec":                       {"postings", "blockmax", "gpuexec/demand", "gpuexec/device", "gpuexec/listcache", "internal/invariants"},
 		"gpuexec/demand":                {"postings", "blockmax", "gpuexec/listcache"},
 		"gpuexec/invert":                {"gpuexec/device", "segment"},
 		"gpuexec/listcache":             {},

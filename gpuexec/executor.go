@@ -61,8 +61,9 @@ type slot struct {
 	trace   trace
 }
 
-// New prepares a device, which only this executor may use. Closing the device waits for batches. BatchBytes of its memory are for each
-// batch; the rest, up to 64 GiB in all, is for lists. Nothing is allocated later.
+// New prepares a device, which only this executor may use. BatchBytes of its memory are for each
+// batch; the rest, up to 64 GiB in all, is for lists. Nothing is allocated later. Closing the device
+// waits for batches.
 func New(dev *device.Device, o Options) (*Executor, error) {
 	x := &Executor{dev: dev, options: o, free: make(chan *slot, slots)}
 	x.shape = o.Shape

@@ -86,6 +86,13 @@ func (r *records) begin() {
 
 func (r *records) end() { r.using.RUnlock() }
 
+// unused reports whether no batch has begun.
+func (r *records) unused() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.age == 0 && r.generation == 0
+}
+
 // take returns memory for that many rows, or nil if there is none. The caller holds mu.
 func (r *records) take(rows uint32) []byte {
 	bytes := int64(rows) * rowBytes

@@ -3,6 +3,7 @@ package gpuexec
 import (
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/listcache"
+	"github.com/riffle-search/riffle/internal/invariants"
 )
 
 // windowModel is what queries of lists cost that windows read, in microseconds and kilobytes a
@@ -42,10 +43,17 @@ func (w *windowModel) model(postings uint64, inWindow float64) listcache.Model {
 }
 
 // DivideStream divides the memory that batches leave, with Options.Stream, between windows and the
-// lists that stay, for an index of some size. It must be called before the first batch, and does
-// nothing if Options.WindowBytes was set.
+// lists that stay, for an index of some size. It must be called before the first batch, which writes
+// records of windows and gives them places, and not side by side with other methods. It does nothing
+// if Options.WindowBytes was set.
+//
+// An engine calls it once, before it makes the dispatcher, and only that runs batches (Start of
+// internal/gpu).
 func (x *Executor) DivideStream(postings, docs uint64) {
 	w := &x.windows
+	if invariants.Enabled {
+		invariants.Check(len(x.free) == slots && w.records.unused(), "memory is divided for %d postings after a batch has begun", postings)
+	}
 	if !x.options.Stream || x.windowsGiven || postings == 0 || docs == 0 {
 		return
 	}
@@ -71,8 +79,8 @@ const roomy = 1.6
 // longer; with 16 and a quarter of the memory, 2.3 times as long as with 32 and half of it.
 const leastWindowTiles = 32
 
-// chooseTiles chooses how many tiles a window has: as many as have room for a batch. No batch may
-// be under way.
+// chooseTiles chooses how many tiles a window has: as many as have room for a batch. Only DivideStream
+// calls it, before the first batch: no record has been made of windows of other sizes.
 func (x *Executor) chooseTiles(postings, docs uint64) {
 	if x.tilesGiven {
 		return
