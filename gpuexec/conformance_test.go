@@ -144,6 +144,15 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// loseSome makes so many extents of ten missing, at random. With 0 everything is as in production.
+func loseSome(x *gpuexec.Executor, ofTen int, seed uint64) {
+	if ofTen == 0 {
+		return
+	}
+	rng := rand.New(rand.NewPCG(1, seed))
+	x.Lose(func(int) bool { return rng.IntN(10) < ofTen })
+}
+
 // A batching executor gives lists keys, so that they are cached. It runs each plan in a batch with
 // preceding ones, whose answers must not change.
 type batching struct {
@@ -269,8 +278,7 @@ func TestMissing(t *testing.T) {
 		for _, share := range []int{1, 4, 10} {
 			t.Run(fmt.Sprintf("%v/%d of 10", a, share), func(t *testing.T) {
 				x := open(t, 0, 32<<20, gpuexec.Options{Algorithm: a})
-				rng := rand.New(rand.NewPCG(1, uint64(share)))
-				x.Lose(func(int) bool { return rng.IntN(10) < share })
+				loseSome(x, share, uint64(share))
 				b := newBatching(x)
 				if err := exectest.Check(b, 4, exectest.Fewer(checkRounds/5)); err != nil {
 					t.Error(err)

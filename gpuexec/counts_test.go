@@ -59,10 +59,7 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(set.name, func(t *testing.T) {
 			c := &countingBatches{batching: newBatching(openShaped(t, 0, set.cache, set.o, set.shape))}
-			rng := rand.New(rand.NewPCG(1, 1))
-			if set.lost > 0 {
-				c.Lose(func(int) bool { return rng.IntN(10) < set.lost })
-			}
+			loseSome(c.Executor, set.lost, 1)
 			if err := exectest.Check(c, 11, exectest.Fewer(60)); err != nil {
 				t.Error(err)
 			}

@@ -147,17 +147,29 @@ func (r *ranged) finish(ctx context.Context, p *exectest.Plan, a *blockmax.Parti
 	return cpuexec.Executor{}.Finish(ctx, p, a)
 }
 
+// A rangedSetting is devices that hold ranges, and what they lose.
+type rangedSetting struct {
+	name    string
+	devices int
+	cache   int64
+	o       gpuexec.Options
+	lose    int // extents of 10
+	seed    uint64
+}
+
+func (s *rangedSetting) open(t *testing.T) *ranged {
+	t.Helper()
+	r := openRanged(t, s.devices, s.cache, s.o)
+	for _, x := range r.devices {
+		loseSome(x, s.lose, s.seed)
+	}
+	return r
+}
+
 // TestPartition deals the documents of random indexes to several devices, with caches of no size to
 // everything, and with lists that are left to the CPU, missing, or streamed.
 func TestPartition(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		devices int
-		cache   int64
-		o       gpuexec.Options
-		lose    int // extents of 10
-		seed    uint64
-	}{
+	for _, test := range []rangedSetting{
 		{"2 devices", 2, 8 << 20, gpuexec.Options{}, 0, 21},
 		{"3 devices", 3, 8 << 20, gpuexec.Options{}, 0, 22},
 		{"no cache", 3, 0, gpuexec.Options{}, 0, 23},
@@ -168,11 +180,7 @@ func TestPartition(t *testing.T) {
 		{"small segments", 2, 8 << 20, gpuexec.Options{SmallDocs: 1000}, 0, 28},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := openRanged(t, test.devices, test.cache, test.o)
-			for _, x := range r.devices {
-				rng := rand.New(rand.NewPCG(1, test.seed))
-				x.Lose(func(int) bool { return rng.IntN(10) < test.lose })
-			}
+			r := test.open(t)
 			if err := exectest.Check(r, test.seed, exectest.Fewer(20)); err != nil {
 				t.Error(err)
 			}

@@ -3,7 +3,6 @@ package gpuexec_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -53,14 +52,7 @@ func (r *rangedTrees) TopK(ctx context.Context, p *exectest.Plan) (blockmax.TopK
 // TestPartitionTrees deals the documents of random indexes to several devices and searches them by
 // boolean trees, and counts what these match, with caches of no size to everything.
 func TestPartitionTrees(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		devices int
-		cache   int64
-		o       gpuexec.Options
-		lose    int // extents of 10
-		seed    uint64
-	}{
+	for _, test := range []rangedSetting{
 		{"2 devices", 2, 8 << 20, gpuexec.Options{}, 0, 31},
 		{"3 devices", 3, 8 << 20, gpuexec.Options{}, 0, 32},
 		{"no cache", 3, 0, gpuexec.Options{FlatBytes: 1}, 0, 33},
@@ -69,11 +61,7 @@ func TestPartitionTrees(t *testing.T) {
 		{"small segments", 2, 8 << 20, gpuexec.Options{SmallDocs: 1000}, 0, 36},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &rangedTrees{ranged: openRanged(t, test.devices, test.cache, test.o)}
-			for _, x := range r.devices {
-				rng := rand.New(rand.NewPCG(1, test.seed))
-				x.Lose(func(int) bool { return rng.IntN(10) < test.lose })
-			}
+			r := &rangedTrees{ranged: test.open(t)}
 			if err := exectest.CheckTrees(r, test.seed, exectest.Fewer(12)); err != nil {
 				t.Error(err)
 			}

@@ -2,7 +2,6 @@ package gpuexec_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -27,8 +26,7 @@ func TestSmallSegments(t *testing.T) {
 			x = open(t, 0, 32<<20, o)
 		}
 		b := newBatching(x)
-		rng := rand.New(rand.NewPCG(1, 1))
-		b.Lose(func(int) bool { return rng.IntN(10) < set.lost })
+		loseSome(x, set.lost, 1)
 		if err := exectest.Check(b, 21, exectest.Fewer(checkRounds)); err != nil {
 			t.Error(err)
 		}

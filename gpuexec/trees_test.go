@@ -1,7 +1,6 @@
 package gpuexec_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -28,10 +27,7 @@ func TestTrees(t *testing.T) {
 	} {
 		t.Run(set.name, func(t *testing.T) {
 			b := newBatching(open(t, 0, set.cache, set.o))
-			rng := rand.New(rand.NewPCG(1, 1))
-			if set.lost > 0 {
-				b.Lose(func(int) bool { return rng.IntN(10) < set.lost })
-			}
+			loseSome(b.Executor, set.lost, 1)
 			if err := exectest.CheckTrees(b, 7, exectest.Fewer(set.rounds)); err != nil {
 				t.Error(err)
 			}

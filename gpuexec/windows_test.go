@@ -47,30 +47,39 @@ func TestWindowsConformance(t *testing.T) {
 	}
 }
 
-// TestWindowsCaches keeps from none to all of the lists on the device, and all or hardly any on the
-// host.
-func TestWindowsCaches(t *testing.T) {
+// eachStreamSize runs a test with from none to all of the lists on the device, listBytes, and all or
+// hardly any on the host.
+func eachStreamSize(t *testing.T, test func(t *testing.T, b *batching, listBytes int64)) {
 	for _, a := range strips {
 		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
 			if a != gpuexec.MaxScore && (sizes.lists != 64<<10 || testing.Short()) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.lists>>10, sizes.host>>10), func(t *testing.T) {
-				x := openStream(t, sizes.lists, gpuexec.Options{Algorithm: a, HostBytes: sizes.host}, small)
-				b := newBatching(x)
-				if err := exectest.Check(b, 3, exectest.Fewer(checkRounds/2)); err != nil {
-					t.Error(err)
-				}
-				if *b.flatRefused > 0 || *b.partial > 0 {
-					t.Errorf("%d whole answers, %d partial, %d flat plans refused", *b.whole, *b.partial, *b.flatRefused)
-				}
-				times := x.Times()
-				if times.WantedBytes == 0 || times.FetchedBytes == 0 || sizes.lists >= 1<<20 && times.FetchedBytes > times.WantedBytes/2 {
+				b := newBatching(openStream(t, sizes.lists, gpuexec.Options{Algorithm: a, HostBytes: sizes.host}, small))
+				test(t, b, sizes.lists)
+				times := b.Times()
+				if times.WantedBytes == 0 || times.FetchedBytes == 0 {
 					t.Errorf("%d bytes of lists wanted, %d fetched", times.WantedBytes, times.FetchedBytes)
 				}
 			})
 		}
 	}
+}
+
+// TestWindowsCaches runs batches of plans by windows. Of lists that are on the device little is fetched.
+func TestWindowsCaches(t *testing.T) {
+	eachStreamSize(t, func(t *testing.T, b *batching, listBytes int64) {
+		if err := exectest.Check(b, 3, exectest.Fewer(checkRounds/2)); err != nil {
+			t.Error(err)
+		}
+		if *b.flatRefused > 0 || *b.partial > 0 {
+			t.Errorf("%d whole answers, %d partial, %d flat plans refused", *b.whole, *b.partial, *b.flatRefused)
+		}
+		if times := b.Times(); listBytes >= 1<<20 && times.FetchedBytes > times.WantedBytes/2 {
+			t.Errorf("%d bytes of lists wanted, %d fetched", times.WantedBytes, times.FetchedBytes)
+		}
+	})
 }
 
 // TestWindowsLarge runs through long lists in several windows, from several goroutines, as fewer

@@ -10,30 +10,16 @@ import (
 	"github.com/riffle-search/riffle/internal/exectest"
 )
 
-// TestWindowsTrees runs batches of boolean trees by windows, with from none to all of the lists on the
-// device, and all or hardly any on the host.
+// TestWindowsTrees runs batches of boolean trees by windows.
 func TestWindowsTrees(t *testing.T) {
-	for _, a := range strips {
-		for _, sizes := range []struct{ lists, host int64 }{{0, 0}, {4 << 10, 0}, {64 << 10, 0}, {8 << 20, 0}, {64 << 10, 64 << 10}} {
-			if a != gpuexec.MaxScore && (sizes.lists != 64<<10 || testing.Short()) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%v/%d KiB/%d KiB", a, sizes.lists>>10, sizes.host>>10), func(t *testing.T) {
-				x := openStream(t, sizes.lists, gpuexec.Options{Algorithm: a, HostBytes: sizes.host}, small)
-				b := newBatching(x)
-				if err := exectest.CheckTrees(b, 17, exectest.Fewer(16)); err != nil {
-					t.Error(err)
-				}
-				if *b.whole < 2**b.refused || *b.partial > 0 {
-					t.Errorf("%d whole answers, %d partial, %d refused", *b.whole, *b.partial, *b.refused)
-				}
-				times := x.Times()
-				if times.WantedBytes == 0 || times.FetchedBytes == 0 {
-					t.Errorf("%d bytes of lists wanted, %d fetched", times.WantedBytes, times.FetchedBytes)
-				}
-			})
+	eachStreamSize(t, func(t *testing.T, b *batching, _ int64) {
+		if err := exectest.CheckTrees(b, 17, exectest.Fewer(16)); err != nil {
+			t.Error(err)
 		}
-	}
+		if *b.whole < 2**b.refused || *b.partial > 0 {
+			t.Errorf("%d whole answers, %d partial, %d refused", *b.whole, *b.partial, *b.refused)
+		}
+	})
 }
 
 // TestWindowsTreesLarge runs trees among flat plans through several windows and steps of long lists.
