@@ -78,8 +78,8 @@ func (d *Dispatcher) onDevice(j *job) time.Duration {
 }
 
 // slowness is how many times as long as estimated it has taken lately from when a batch is formed until
-// it is done, at least 1.
-func (d *Dispatcher) slowness() float64 { return max(1, math.Float64frombits(d.slower.Load())) }
+// it is done.
+func (d *Dispatcher) slowness() float64 { return math.Float64frombits(d.slower.Load()) }
 
 // learnSlowness learns from a batch. Dispatcher.mu is held.
 func (d *Dispatcher) learnSlowness(b *batch, done time.Time) {

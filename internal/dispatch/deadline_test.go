@@ -152,7 +152,7 @@ func TestDeadlines(t *testing.T) {
 
 // most is how many queries a second a policy answers.
 func (w *workload) most(t *testing.T, p Policy) (rate float64) {
-	inBubble(t, p, func(m *machine, d *Dispatcher) { rate = w.saturate(t, m, d, 2048, w.time).rate })
+	inBubble(t, p, func(m *machine, d *Dispatcher) { rate = w.saturate(t, m, d, 4096, w.time).rate })
 	return rate
 }
 

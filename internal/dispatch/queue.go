@@ -103,16 +103,15 @@ func (q *queue) first(gs ...group) (first *job) {
 	return first
 }
 
-// takeHopeless takes jobs out of the front of a group that miss their deadlines if they are
-// answered at a time.
-func (q *queue) takeHopeless(g group, end time.Time) (hopeless []*job) {
+// takeWhile takes jobs out of the front of a group, up to the first that does not belong to those.
+func (q *queue) takeWhile(g group, belongs func(*job) bool) (taken []*job) {
 	n := 0
-	for n < len(q.jobs[g]) && q.jobs[g][n].misses(end) {
+	for n < len(q.jobs[g]) && belongs(q.jobs[g][n]) {
 		n++
 	}
-	hopeless = slices.Clone(q.jobs[g][:n])
+	taken = slices.Clone(q.jobs[g][:n])
 	q.takeFirst(g, n)
-	return hopeless
+	return taken
 }
 
 // takeForCPU removes and returns the next job for an idle core. The CPU's own jobs come first: the
