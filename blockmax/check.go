@@ -74,8 +74,8 @@ func (p *Plan) bestInside() (uint64, error) {
 	return sum, nil
 }
 
-// best checks the node and sums its scores. A weight counts once for every leaf that names it, of clauses
-// that exclude one another only the highest.
+// best checks the node and sums its scores. A weight counts once for every leaf that names it. Of clauses
+// that exclude one another, or of which the best alone scores, only the highest counts.
 func (n *Node) best(p *Plan) (sum uint64, err error) {
 	if n.Leaf {
 		if n.Term < 0 || n.Term >= len(p.Weights) {
@@ -86,10 +86,11 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 	if n.Set && len(p.Segments) > 0 && (n.Number < 0 || n.Number >= len(p.Segments[0].Sets)) {
 		return 0, fmt.Errorf("the tree names set %d of %d", n.Number, len(p.Segments[0].Sets))
 	}
+	oneScores := n.Either || n.Best && n.Tie == 0
 	for _, clause := range [...]struct {
-		nodes  []Node
-		scores bool
-	}{{n.Must, true}, {n.Should, true}, {n.Filter, false}, {n.Not, false}} {
+		nodes           []Node
+		scores, highest bool
+	}{{n.Must, true, false}, {n.Should, true, oneScores}, {n.Filter, false, false}, {n.Not, false, false}} {
 		most := uint64(0)
 		for i := range clause.nodes {
 			if n.Leaf || n.Set || n.All {
@@ -101,7 +102,7 @@ func (n *Node) best(p *Plan) (sum uint64, err error) {
 			}
 			switch {
 			case !clause.scores:
-			case n.Either:
+			case clause.highest:
 				most = max(most, score)
 			default:
 				sum += score

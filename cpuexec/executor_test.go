@@ -92,9 +92,13 @@ func TestCancelled(t *testing.T) {
 
 func TestImpossiblePlans(t *testing.T) {
 	for want, spoil := range map[string]func(*blockmax.Plan){
-		"k is 0":                  func(p *blockmax.Plan) { p.K = 0 },
-		"k is 10001":              func(p *blockmax.Plan) { p.K = 10001 },
-		"could score 2147483648":  func(p *blockmax.Plan) { p.RankWeight = 1 << 30 },
+		"k is 0":                 func(p *blockmax.Plan) { p.K = 0 },
+		"k is 10001":             func(p *blockmax.Plan) { p.K = 10001 },
+		"could score 2147483648": func(p *blockmax.Plan) { p.RankWeight = 1 << 30 },
+		"could score 2147483650": func(p *blockmax.Plan) { // the best alone scores only without a tie
+			half := blockmax.Node{All: true, Constant: true, Score: 1<<30 + 1}
+			p.Tree = &blockmax.Node{Should: []blockmax.Node{half, half}, Best: true, Tie: 1}
+		},
 		"unknown mode 3":          func(p *blockmax.Plan) { p.Mode = 3 },
 		"1 terms for 2 weights":   func(p *blockmax.Plan) { p.Weights = append(p.Weights, 1) },
 		"names term 1 of 1":       func(p *blockmax.Plan) { p.Tree = &blockmax.Node{Leaf: true, Term: 1} },

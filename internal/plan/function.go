@@ -556,7 +556,8 @@ func (b *planner) enterFunction(c *Clause) {
 	} else {
 		a.weight = c.boost * f.unit() * b.factor
 	}
-	// Another version of the query may have it.
+	// Another version of the query may have it, and so may another copy that a Boosting inside a Boosting has
+	// made. A document scores by one copy alone, as Plan.Check knows, so the scale has room for all.
 	if c.index = slices.Index(b.applied, a); c.index < 0 {
 		c.index = len(b.applied)
 		b.applied = append(b.applied, a)

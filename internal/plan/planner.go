@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -352,7 +353,9 @@ func (b *planner) finish() (*Compiled, error) {
 	}
 	q := &b.out
 	*q = Compiled{terms: b.terms, sets: b.sets, sim: b.sim, alpha: b.alpha, functions: b.functions, gathered: b.gather, traits: b.traits, Incomplete: b.incomplete}
-	b.scale(q)
+	if err := b.scale(q); err != nil {
+		return nil, err
+	}
 	n := len(b.terms)
 	b.entries = slices.Grow(b.entries[:0], len(b.lists))[:len(b.lists)]
 	clear(b.entries)
@@ -516,8 +519,8 @@ func (t *planTerm) weigh(sim blockmax.BM25) {
 // scale turns the weights into integers. With a static rank the weights are first normalized to add
 // up to 1-alpha, and the rank weighs alpha (Wang 2017). Words that no document has would take the
 // largest share in vain, so they then weigh nothing. Clauses that repeat others, with lower weights, for
-// other documents, take no share.
-func (b *planner) scale(q *Compiled) {
+// other documents, take no share. Products inside products may weigh more than a float64 holds.
+func (b *planner) scale(q *Compiled) error {
 	weights := b.weights[:0]
 	sum := 0.0
 	for t := range b.terms {
@@ -556,6 +559,13 @@ func (b *planner) scale(q *Compiled) {
 			sum += b.applied[i].weight
 		}
 	}
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	if !finite(total) {
+		return Errorf("FunctionScore", "the values of FunctionScores inside one another multiply to more than %v", math.MaxFloat64)
+	}
 	if b.alpha > 0 {
 		if sum > 0 {
 			for i := range weights {
@@ -571,6 +581,7 @@ func (b *planner) scale(q *Compiled) {
 	if b.alpha > 0 {
 		q.Plan.RankWeight = b.ints[len(b.ints)-1]
 	}
+	return nil
 }
 
 // segment makes one segment's part of the plan, with its terms in entries.
