@@ -125,7 +125,7 @@ func (ix *Index) functionTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 		return f
 	}
 	var tree *blockmax.Node
-	switch rng.IntN(5) {
+	switch rng.IntN(6) {
 	case 0: // flat
 		p.Mode = blockmax.Mode(rng.IntN(3))
 		tree = nil
@@ -142,6 +142,12 @@ func (ix *Index) functionTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 				tree.Must, tree.Should = append(tree.Must, n), tree.Should[:i]
 			}
 		}
+	case 3: // what the planner makes of Boostings, one inside the other
+		f := newFunction()
+		if f.Mode != blockmax.FunctionMultiply {
+			f.Weight = 1<<31 - 1 - uint32(3+4)*most // without the words and the outer function
+		}
+		tree = newBoostings(rng, len(p.Weights), f)
 	default:
 		left := 12
 		tree = newBranch(rng, len(p.Weights), most, &left, 3)
@@ -154,6 +160,40 @@ func (ix *Index) functionTree(rng *rand.Rand, p *Plan) *blockmax.Node {
 		p.After = newAfter(rng, Oracle(ix, p).Hits)
 	}
 	return tree
+}
+
+// newBoostings makes a function of up to three words, and Boostings around it. Each has two copies of the
+// function, of which only one applies to a document: the weights of all together are more than a score can be.
+func newBoostings(rng *rand.Rand, terms int, f *blockmax.Function) *blockmax.Node {
+	leaf := func() blockmax.Node { return blockmax.Node{Leaf: true, Term: rng.IntN(terms)} }
+	n := blockmax.Node{Function: f}
+	for range 1 + rng.IntN(3) {
+		n.Should = append(n.Should, leaf())
+	}
+	for range 1 + rng.IntN(3) {
+		negative := leaf()
+		n = blockmax.Node{Best: true, Should: []blockmax.Node{
+			{Must: []blockmax.Node{n}, Not: []blockmax.Node{negative}},
+			{Must: []blockmax.Node{demoted(n, rng.IntN(3))}, Filter: []blockmax.Node{negative}},
+		}}
+	}
+	return &n
+}
+
+// demoted returns a copy of a node in which the weights of functions are halved so many times.
+func demoted(n blockmax.Node, times int) blockmax.Node {
+	if n.Function != nil {
+		f := *n.Function
+		f.Weight >>= times
+		n.Function = &f
+	}
+	for _, part := range [...]*[]blockmax.Node{&n.Must, &n.Should} {
+		*part = slices.Clone(*part)
+		for i := range *part {
+			(*part)[i] = demoted((*part)[i], times)
+		}
+	}
+	return n
 }
 
 // addFunctions gives some nodes with clauses a function.

@@ -179,6 +179,9 @@ func RunAggregations(t *testing.T, rounds int, make Make) {
 						t.Fatalf("%v, the Multi says %v: %s, aggregations %#v", err, wantErr, what, o.Aggregations)
 					}
 					if err != nil {
+						if !refuses(wantErr) {
+							t.Fatalf("%v: %s", wantErr, what)
+						}
 						refused++
 						break
 					}

@@ -169,7 +169,7 @@ func query(rng *rand.Rand, depth int, leaf func(*rand.Rand) riffle.Query) riffle
 	case 2:
 		return riffle.DisMax{Queries: append(some(2), query(rng, depth-1, leaf)), Tie: 0.3}
 	case 3:
-		return riffle.Boosting{Positive: query(rng, depth-1, leaf), Negative: without(rng, leaf), Factor: 0.25}
+		return boostings(rng, query(rng, depth-1, leaf), leaf)
 	}
 	b := riffle.Bool{Must: some(2), Should: some(3)}
 	if rng.IntN(2) == 0 {
@@ -185,6 +185,21 @@ func query(rng *rand.Rand, depth int, leaf func(*rand.Rand) riffle.Query) riffle
 		b.MinShould = 2
 	}
 	return b
+}
+
+// boostings demotes documents of a query, up to three times, and perhaps changes its scores by functions first.
+func boostings(rng *rand.Rand, q riffle.Query, leaf func(*rand.Rand) riffle.Query) riffle.Query {
+	if rng.IntN(2) == 0 {
+		q = functions(rng, q)
+	}
+	factor := pick(rng, 0, 0.25, 0.5, 1)
+	for range 1 + rng.IntN(3) {
+		if rng.IntN(3) == 0 {
+			factor = rng.Float64()
+		}
+		q = riffle.Boosting{Positive: q, Negative: without(rng, leaf), Factor: factor}
+	}
+	return q
 }
 
 // withoutAndOr is for places where ModeAndOr cannot stand.

@@ -175,6 +175,9 @@ func Run(t *testing.T, rounds int, make Make) (cached int) {
 			either, pages, refused := 0, 0, 0
 			for n := range rounds {
 				q := AnyQuery(rng, rng.IntN(3))
+				if n%10 == 9 {
+					q = boostings(rng, functions(rng, AnyQuery(rng, 1)), wideLeaf)
+				}
 				o := scatter.Options{SearchOptions: riffle.SearchOptions{
 					K: 1 + rng.IntN(20), ExactTotal: true, Sort: order(rng), Now: time.Unix(1_000_000, 0),
 				}}
@@ -198,6 +201,9 @@ func Run(t *testing.T, rounds int, make Make) (cached int) {
 						t.Fatalf("query %d, page %d: %v, the Multi says %v: %#v", n, page, err, wantErr, q)
 					}
 					if err != nil {
+						if !refuses(wantErr) {
+							t.Fatalf("query %d, page %d: %v: %#v", n, page, wantErr, q)
+						}
 						refused++
 						break
 					}
@@ -286,6 +292,12 @@ func sameGroup(a, b any) bool {
 	x, isNumber := number(a)
 	y, both := number(b)
 	return isNumber && both && x == y
+}
+
+// refuses reports whether an error says what is wrong with a query.
+func refuses(err error) bool {
+	var qe *riffle.QueryError
+	return errors.As(err, &qe)
 }
 
 // reason returns the text of an error without the shard or the engine.
