@@ -1,6 +1,7 @@
 package gpuexec
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -29,6 +30,7 @@ type batch struct {
 
 	lookup     lookup
 	staging    staging
+	scratch    pinnedPool // for columns that do not fit there
 	placed     placedColumns
 	flat       flattenings
 	work       work
@@ -42,6 +44,7 @@ type batch struct {
 	passes     [passes]uint64 // addresses of a devBatch each
 	byWindows  bool
 	windowed   windowed
+	refusal    error // why it has not been filled
 }
 
 // work is the work of the kernels.
@@ -91,6 +94,7 @@ func (b *batch) forget() {
 	clear(b.flat.lists)
 	clear(b.windowed.lists)
 	clear(b.windowed.taken)
+	b.windowed.parted.forget()
 	b.lists.forget()
 }
 
@@ -103,6 +107,8 @@ func (b *batch) begin() {
 	b.stepper.begin()
 	b.count.begin()
 	b.staging.begin()
+	b.scratch.empty()
+	b.scratch.most = math.MaxInt64 // though the system may have refused some before
 	b.placed.begin(&b.staging)
 	b.flat.begin()
 }
@@ -111,6 +117,8 @@ func (b *batch) begin() {
 // do not fit. Batches are filled and placed in the order in which they run.
 func (b *batch) fill() bool {
 	b.placed.columns.begin()
+	b.placed.apart, b.placed.whole, b.placed.alone = &b.scratch, len(b.staging.host)/2, len(b.queries) == 1
+	b.refusal = errBatchFull
 	b.flat.flats.begin(b.lists.known.cleared.Load())
 	b.renew()
 	b.chooseStrips()
@@ -141,6 +149,9 @@ func (b *batch) fill() bool {
 		b.results.bytes > b.resultRoom || uint64(b.work.tilesMost)*uint64(len(b.parts)) >= 1<<31 {
 		b.placed.undo()
 		b.flat.drop()
+		if b.placed.homeless > 0 {
+			b.refusal = b.placed.refusal()
+		}
 		return false
 	}
 	return true
@@ -327,7 +338,11 @@ func keyOf(h blockmax.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^h.Doc) 
 // copied is how many bytes the batch copies to the device.
 func (b *batch) copied() int {
 	if b.byWindows {
-		return b.staging.used + int(b.windowed.fetched)
+		return b.staging.used + int(b.windowed.fetched+b.windowed.columns)
 	}
-	return b.staging.used
+	bytes := b.staging.used
+	for _, l := range b.placed.large {
+		bytes += int(l.to.Bytes)
+	}
+	return bytes
 }

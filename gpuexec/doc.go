@@ -112,6 +112,9 @@
 // take the place of the bounds of cells that flat lists have otherwise, a byte each. A packed record
 // has a bit for each cell of those strips that have postings.
 //
+// Length codes, accepted documents and ranks that are not resident come in parts, too, one for each
+// window (parted.go). So a segment may have more documents than a batch has bytes.
+//
 // Thresholds carry over from step to step. Batches of few lists run two at a time, in tracks: one
 // computes where the other waits. The data that stays on the device (residents.go) is
 // records, not flat postings.
@@ -160,6 +163,8 @@
 //	records.go        lists in main memory
 //	residents.go      records of them that stay on the device
 //	columns.go        resident length codes and the like
+//	parted.go         the same in parts, by windows
+//	pinned.go         main memory that is pinned as it is needed
 //	trees.go          boolean trees as masks
 //	counts.go         plans of which only the total is wanted, as steps on rows of bits
 //	launch.go         which kernels run, in which order

@@ -1,5 +1,12 @@
 package gpuexec
 
+import (
+	"time"
+	"unsafe"
+
+	"github.com/riffle-search/riffle/gpuexec/device"
+)
+
 // Algorithm is the requested one.
 func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
 
@@ -88,4 +95,56 @@ func (x *Executor) Renewed() (n int) {
 		x.free <- s
 	}
 	return n
+}
+
+// KeepsColumn reports whether the host keeps the parts of a column, with Options.Stream.
+func (x *Executor) KeepsColumn(codes []uint8) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.windows.columns.find(columnKey{unsafe.Pointer(&codes[0]), len(codes)}) != nil
+}
+
+// RunBoth runs two batches, of which the second is handed to the device before the first is waited for, and
+// is waited for before it. It calls between after the first was handed over.
+func (x *Executor) RunBoth(first, second []*Plan, between func()) (answers [2][]Answer, err error) {
+	var s [2]*slot
+	for i, plans := range [][]*Plan{first, second} {
+		taken := make([]int, len(plans))
+		for j := range taken {
+			taken[j] = j
+		}
+		s[i], answers[i] = <-x.free, make([]Answer, len(plans))
+		s[i].batch.byWindows = x.options.Stream
+		x.windows.records.begin()
+		if became, e := x.start(s[i], plans, taken, answers[i]); e != nil || became != started {
+			panic("the batch has not started")
+		}
+		if i == 0 {
+			between()
+		}
+	}
+	for _, i := range []int{1, 0} {
+		// Results are copied in the order of batches.
+		for _, event := range []device.Event{s[i].ready, s[i].done} {
+			if e := x.dev.Wait(event, time.Millisecond); e != nil {
+				return answers, e
+			}
+		}
+	}
+	for i := range s {
+		if e := x.finish(s[i], answers[i]); e != nil {
+			return answers, e
+		}
+		x.windows.records.end()
+		s[i].batch.forget()
+		x.free <- s[i]
+	}
+	return answers, nil
+}
+
+// ForgetColumns drops all columns, as happens after one found no room.
+func (x *Executor) ForgetColumns() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.columns.forgetAll()
 }

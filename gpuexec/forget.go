@@ -13,7 +13,7 @@ func (x *Executor) giveUp() {
 // waits for that part, which still reads the batch's memory.
 func (x *Executor) forgetAll() {
 	x.cache.Reset()
-	x.columns.full = true
+	x.columns.forgetAll()
 	x.tables.forget()
 	x.flats.forget()
 	x.windows.residents.forget()

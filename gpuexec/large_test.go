@@ -22,6 +22,9 @@ type collection struct {
 	docs  uint32
 	norms []uint8
 	lists []blockmax.Term
+
+	accept           []uint64 // of parted_test.go
+	ranks, rankTiles []uint16
 }
 
 func newCollection(docs uint32, densities []float64) *collection {
@@ -117,6 +120,11 @@ func checkLarge(x *gpuexec.Executor, plans []*exectest.Plan) error {
 	if err != nil {
 		return err
 	}
+	return compareLarge(plans, answers)
+}
+
+// compareLarge compares answers with the CPU's.
+func compareLarge(plans []*exectest.Plan, answers []gpuexec.Answer) error {
 	for i, p := range plans {
 		counted := *p
 		counted.CountAll = true

@@ -94,6 +94,9 @@ func (x *Executor) put(q *device.Queue, s *slot, compute bool) {
 		q.Record(s.filled, x.in)
 		q.After(x.compute, s.filled)
 		q.Record(s.began, x.compute)
+		for _, l := range b.placed.large { // earlier batches may still read what was there before
+			q.ToDevice(x.compute, l.to, l.from)
+		}
 		x.scatter(q, s, x.compute)
 		if compute {
 			x.computeAll(q, s)

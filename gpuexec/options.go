@@ -19,8 +19,11 @@ type Options struct {
 	// Leave leaves extents that are not resident to the CPU, instead of copying them for one batch.
 	Leave bool
 
-	// ColumnBytes is the memory for length codes, accepted documents and ranks. The default is a
-	// sixteenth of the device's memory. What does not fit is copied with every batch.
+	// ColumnBytes is the memory for length codes, accepted documents and ranks: columns, which have a
+	// value for each document of a segment. The default is a sixteenth of the device's memory. What does
+	// not fit is copied with every batch: with Stream in parts, of which a batch needs those of the windows
+	// that it works on, so that a segment may have any number of documents; otherwise whole, and plans are
+	// refused if a column does not fit into half of BatchBytes either.
 	ColumnBytes int64
 
 	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting,
@@ -35,9 +38,7 @@ type Options struct {
 	SmallDocs uint32
 
 	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
-	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory. The
-	// length codes of a segment, a byte a document, come with a batch the first time, in that half: if
-	// they do not fit beside the batch, it is divided again and again, and the CPU answers its plans.
+	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory.
 	BatchBytes int64
 
 	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches
@@ -55,6 +56,8 @@ type Options struct {
 	// HostBytes is how much main memory Stream may pin for the lists of this executor: others pin
 	// memory of their own, also for the same lists. Memory is pinned as lists are used, and takes
 	// slightly more than on disk. What does not fit is copied with every batch. The default is 32 GiB.
+	// Columns that come in parts are pinned in addition: length codes and ranks take up to an eighth of
+	// it, and what a batch needs that is not among those, its size.
 	HostBytes int64
 
 	// StaticLists restricts the lists that stay with Stream to those that Admit has chosen.
@@ -171,6 +174,11 @@ type Shape struct {
 	// WindowTiles is how many tiles of a segment a window has, with Options.Stream. They must have
 	// at least 4,096 documents in all. The default is 128, or what DivideStream chooses.
 	WindowTiles int
+
+	// WholeColumns is how many bytes of length codes, accepted documents and ranks a batch brings whole,
+	// with Options.Stream; those that exceed it, and are not on the device, come in parts, one for each
+	// window. The default is a sixteenth of Options.BatchBytes; -1 is none.
+	WholeColumns int
 
 	// StepWindows is how many windows a batch processes at a time if its lists are few enough, with
 	// Options.Stream. The default is 3.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/postings"
 )
 
@@ -46,17 +45,11 @@ type keptList struct {
 // records are the records of lists that the host keeps. Their memory is bounded, and pinned as it
 // is needed. When it is used up, all are dropped from time to time and written anew.
 type records struct {
-	dev   *device.Device
-	bytes int64 // at most
-
 	// Batches under way hold using for reading.
 	using sync.RWMutex
 
 	mu         sync.Mutex // guards what follows
-	chunks     []device.Pinned
-	chunk      int   // the one being filled
-	used       int64 // bytes of it
-	pinned     int64 // bytes of all
+	memory     pinnedPool
 	generation uint64
 	full       bool // a list found no room
 	age        int  // batches since the last start from empty
@@ -75,7 +68,8 @@ func (r *records) begin() {
 		r.using.Lock()
 		r.mu.Lock()
 		if r.full && r.age > tablesAge {
-			r.chunk, r.used, r.full, r.age = 0, 0, false, 0
+			r.memory.empty()
+			r.full, r.age = false, 0
 			r.generation++
 		}
 		r.mu.Unlock()
@@ -91,34 +85,6 @@ func (r *records) unused() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.age == 0 && r.generation == 0
-}
-
-// take returns memory for that many rows, or nil if there is none. The caller holds mu.
-func (r *records) take(rows uint32) []byte {
-	bytes := int64(rows) * rowBytes
-	if r.chunk < len(r.chunks) && r.used+bytes > r.chunks[r.chunk].Len() {
-		r.chunk, r.used = r.chunk+1, 0
-	}
-	if r.chunk == len(r.chunks) && !r.pin() || bytes > r.chunks[r.chunk].Len() {
-		return nil
-	}
-	r.used += bytes
-	return r.chunks[r.chunk].Bytes()[r.used-bytes : r.used]
-}
-
-// pin adds a chunk.
-func (r *records) pin() bool {
-	bytes := min(chunkBytes, r.bytes-r.pinned) &^ (device.ArenaAlign - 1)
-	if bytes <= 0 {
-		return false
-	}
-	var p device.Pinned
-	if err := r.dev.Do(func(q *device.Queue) { p = q.Pin(bytes) }); err != nil {
-		r.bytes = r.pinned // the system refuses more
-		return false
-	}
-	r.chunks, r.pinned = append(r.chunks, p), r.pinned+bytes
-	return true
 }
 
 // keep writes the records of those lists of a batch that are not kept yet. It reports false if one
@@ -139,7 +105,7 @@ func (r *records) keep(b *batch) (sound bool) {
 		w := &recordWriter{shape: b.shape, term: e.term, docs: e.docs, kept: r.following(k)}
 		w.measure()
 		for i := range w.kept.windows {
-			to := r.take(w.kept.windows[i].rows)
+			to := r.memory.take(w.kept.windows[i].rows)
 			if to == nil {
 				w.kept = nil
 				break

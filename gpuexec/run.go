@@ -40,6 +40,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	byWindows := x.options.Stream
 	s.batch.byWindows = byWindows
 	if byWindows {
+		x.windows.columns.renew(&x.windows.records.using)
 		x.windows.records.begin()
 	}
 	began := time.Now()
@@ -63,6 +64,10 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 	if byWindows {
 		x.windows.records.end()
 	}
+	why, again := errBadList, false
+	if became == tooBig {
+		why, again = s.batch.refusal, s.batch.placed.crowded
+	}
 	s.batch.forget()
 	x.free <- s
 	switch {
@@ -74,8 +79,10 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 			return err
 		}
 		return x.run(ctx, plans, taken[half:], answers)
+	case again: // the columns of other batches are gone by then
+		return x.run(ctx, plans, taken, answers)
 	}
-	answers[taken[0]] = refused(plans[taken[0]], became.refusal())
+	answers[taken[0]] = refused(plans[taken[0]], why)
 	return nil
 }
 
@@ -103,13 +110,12 @@ const (
 	badList                // a list is damaged, or does not fit
 )
 
-// refusal is why a batch of one plan has not started.
-func (o outcome) refusal() error {
-	if o == tooBig {
-		return errors.New("gpuexec: more memory than a batch has")
-	}
-	return errors.New("gpuexec: a list that is damaged or does not fit")
-}
+// Why a batch of one plan has not started.
+var (
+	errBatchFull  = errors.New("gpuexec: more memory than a batch has (Options.BatchBytes)")
+	errWindowFull = errors.New("gpuexec: a window needs more memory than there is (Options.WindowBytes)")
+	errBadList    = errors.New("gpuexec: a list that is damaged or does not fit")
+)
 
 // start makes a batch and puts all its work on the streams. It takes the lock only for the work
 // that batches share and must do in order.
@@ -173,7 +179,7 @@ func (x *Executor) finish(s *slot, answers []Answer) error {
 	count := int(uint32(counts[0]))
 	if b.byWindows {
 		b.windowed.fetched += int64(counts[1]) * rowBytes
-		x.note(Times{WantedBytes: b.windowed.wanted, FetchedBytes: b.windowed.fetched})
+		x.note(Times{WantedBytes: b.windowed.wanted, FetchedBytes: b.windowed.fetched, ColumnBytes: b.windowed.columns})
 	}
 	var ranges []devRange
 	if n := min(count, b.results.unresolvedRoom); n > 0 {

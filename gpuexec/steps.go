@@ -1,6 +1,9 @@
 package gpuexec
 
-import "runtime"
+import (
+	"fmt"
+	"runtime"
+)
 
 // A batch processes its windows in steps: with more windows to a step there are fewer launches, and
 // fewer times that a kernel waits for its last thread blocks. They take more memory, so a batch of
@@ -31,15 +34,16 @@ func (n need) exceeds(m need) bool { return n.flat > m.flat || n.other > m.other
 // has reports whether the list has postings in a window.
 func (k *keptList) has(window int) bool { return window < len(k.windows) && k.windows[window].rows > 0 }
 
-// divide chooses the track of a batch, and divides its windows into steps. It reports false if a
+// divide chooses the track of a batch, and divides its windows into steps. It returns an error if a
 // window needs more memory than there is: nothing has been written then.
-func (b *batch) divide() bool {
+func (b *batch) divide() error {
 	w := &b.windowed
 	count := 1
 	for _, kept := range w.lists {
 		count = max(count, len(kept.windows))
 	}
 	w.needs = append(w.needs[:0], make([]need, count)...)
+	w.parted.beginParts(count)
 	share(runtime.GOMAXPROCS(0), count, 1, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			w.needs[i] = b.needOf(i)
@@ -48,8 +52,9 @@ func (b *batch) divide() bool {
 	w.track = w.windows.choose(w.needs)
 	room := w.track.room(0).need()
 	for i := range w.needs {
-		if n := &w.needs[i]; n.flat > room.flat || !n.mayStay && n.other > room.other {
-			return false
+		if n := &w.needs[i]; n.flat > room.flat || (!n.mayStay || b.mayReadInPlace()) && n.other > room.other {
+			return fmt.Errorf("gpuexec: window %d of %d needs %d bytes for flat postings and %d for all else, of %d and %d (Options.WindowBytes)",
+				i, count, n.flat, n.other, room.flat, room.other)
 		}
 	}
 	ends := stepsOf(w.needs, room, b.stepWindows())
@@ -60,7 +65,7 @@ func (b *batch) divide() bool {
 		w.most = max(w.most, to-from)
 		from = to
 	}
-	return true
+	return nil
 }
 
 // needOf is the memory that a window takes at most: as if no further record came to stay.
@@ -80,7 +85,7 @@ func (b *batch) needOf(window int) (n need) {
 			n.mayStay = n.mayStay || w.windows.residents.admits(e.known)
 		}
 	}
-	n.other += n.marks + 2*pieceBytes*n.units
+	n.other += n.marks + 2*pieceBytes*n.units + b.partsNeed(window)
 	return n
 }
 

@@ -24,6 +24,9 @@ type Times struct {
 	// of them that were not resident.
 	WantedBytes, FetchedBytes int64
 
+	// ColumnBytes are the bytes of length codes, accepted documents and ranks that were copied in parts.
+	ColumnBytes int64
+
 	ByKernel map[string]time.Duration // with Options.Traced
 }
 
@@ -46,6 +49,7 @@ func (x *Executor) note(t Times) {
 	x.times.Kernels += t.Kernels
 	x.times.WantedBytes += t.WantedBytes
 	x.times.FetchedBytes += t.FetchedBytes
+	x.times.ColumnBytes += t.ColumnBytes
 	if x.times.ByKernel == nil && t.ByKernel != nil {
 		x.times.ByKernel = map[string]time.Duration{}
 	}

@@ -35,6 +35,7 @@ type windows struct {
 
 	residents residents
 	records   records
+	columns   keptColumns
 }
 
 // A track is the memory and the streams of a batch. Each track runs one batch after the other. A
@@ -90,7 +91,9 @@ func (x *Executor) divideWindows() {
 	if x.shape.Tracks > 1 {
 		x.windows.tracks = x.windows.tracks[:1+x.shape.Tracks]
 	}
-	x.windows.records.dev, x.windows.records.bytes = x.dev, o.HostBytes
+	x.windows.records.memory = pinnedPool{dev: x.dev, most: o.HostBytes, each: chunkBytes}
+	x.windows.columns.memory = pinnedPool{dev: x.dev, most: o.HostBytes / keptShare, each: chunkBytes}
+	x.columns.patient = true
 	x.windows.residents.static, x.windows.residents.policy = o.StaticLists, o.Cache.Policy
 	x.windows.residents.closed = o.StaticLists
 }
@@ -184,7 +187,9 @@ type windowed struct {
 	taken   []takenRecord
 	wanted  int64 // bytes of records
 	fetched int64 // of these, bytes copied, once the batch is done
+	columns int64 // bytes of columns copied in parts
 
+	parted      parted
 	listColumns []listColumns
 	partColumns []partColumns
 
@@ -235,6 +240,7 @@ type step struct {
 	marksAt    uint64
 	wanted     int64 // bytes of records that the host keeps
 	fetched    int64 // of these, bytes copied before blocks are chosen
+	columns    int64 // bytes of columns
 }
 
 const (

@@ -13,6 +13,7 @@ func (b *batch) fillWindows() (ok bool) {
 	b.placed.columns.begin()
 	w := &b.windowed
 	w.taken = w.taken[:0]
+	b.refusal = errBatchFull
 	defer func() {
 		if !ok {
 			w.windows.residents.undo(w.taken)
@@ -23,9 +24,11 @@ func (b *batch) fillWindows() (ok bool) {
 		return false
 	}
 	b.tileRoom, b.poolRoom = 2*b.kMost+max(poolSlack, leastRoom), b.poolRoomFor(b.kMost)
-	if !b.divide() {
+	b.findColumns()
+	if b.refusal = b.divideColumns(); b.refusal != nil {
 		return false
 	}
+	b.refusal = errBatchFull
 	b.countTiles()
 	b.results = b.keepResults()
 	b.layScenes()
@@ -39,11 +42,11 @@ func (b *batch) fillWindows() (ok bool) {
 		unresolvedRoom: uint32(b.results.unresolvedRoom), tilesMost: b.work.tilesMost,
 		tileShift: b.shape.TileShift, tileRoom: uint32(b.tileRoom), poolRoom: uint32(b.poolRoom), listRoom: uint32(b.listsMost), heapRoom: uint32(b.kMost), rows: b.arena, marks: 1,
 	}
-	b.findAddresses()
 	for i := range w.steps {
 		if !b.putStep(i) {
 			return false
 		}
+		b.refusal = errBatchFull
 	}
 	share(runtime.GOMAXPROCS(0), len(w.steps), 1, func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -51,10 +54,11 @@ func (b *batch) fillWindows() (ok bool) {
 		}
 	})
 	b.passes = w.steps[0].passes
-	w.wanted, w.fetched = 0, 0
+	w.wanted, w.fetched, w.columns = 0, 0, 0
 	for i := range w.steps {
 		w.wanted += w.steps[i].wanted
 		w.fetched += w.steps[i].fetched
+		w.columns += w.steps[i].columns
 	}
 	moves := putAll(s, b.placed.moves)
 	d := view[devBatch](s.host[b.passes[andSeeds]-s.address:])
@@ -179,34 +183,69 @@ func (b *batch) fillStepPasses(i int, t *step) {
 	}
 }
 
-// findAddresses finds the addresses of columns that lists and parts need, once for all steps.
-func (b *batch) findAddresses() {
+// findColumns finds the columns that lists and parts need, once for all steps.
+func (b *batch) findColumns() {
 	w := &b.windowed
+	w.parted.begin(b.wholeColumns())
 	w.listColumns = slices.Grow(w.listColumns[:0], len(b.lists.entries))
 	for i := range b.lists.entries {
 		e := &b.lists.entries[i]
-		w.listColumns = append(w.listColumns, listColumns{b.placed.table(e.term, e.docs), b.placed.norms(e.term, e.docs)})
+		c := listColumns{table: b.placed.table(e.term, e.docs)}
+		if e.term.Norms != nil {
+			// Those of the memory segment, whose lists have no keys, grow.
+			c.norms = windowColumn(b, e.term.Norms[:e.docs], 1, e.known.key != 0)
+			w.parted.readBy(c.norms, int32(i))
+		}
+		w.listColumns = append(w.listColumns, c)
 	}
 	w.partColumns = slices.Grow(w.partColumns[:0], len(b.parts))
 	for i := range b.parts {
 		p := b.queries[b.parts[i].query].plan
 		seg := &p.Segments[b.parts[i].segment]
-		c := partColumns{accept: column(&b.placed, seg.Accept)}
+		c := partColumns{accept: windowColumn(b, seg.Accept, 64, false)}
 		if seg.Rank != nil && p.RankWeight > 0 {
-			c.rank, c.rankTile = column(&b.placed, seg.Rank), column(&b.placed, seg.RankTile)
+			c.rank, c.rankTile = windowColumn(b, seg.Rank, 1, true), windowColumn(b, seg.RankTile, blockmax.TileDocs, true)
 		}
 		if seg.Tail != nil && b.algorithm.prunes() {
-			c.tail = column(&b.placed, seg.Tail)
+			c.tail = windowColumn(b, seg.Tail, blockmax.TileDocs, false)
 		}
 		w.partColumns = append(w.partColumns, c)
+		for _, ref := range []columnRef{c.accept, c.rank, c.rankTile, c.tail} {
+			for _, t := range b.terms[b.parts[i].from:b.parts[i].to] {
+				w.parted.readBy(ref, t.entry)
+			}
+		}
 	}
 }
 
-// Addresses of columns of a list's segment, and of a part's.
+// Columns of a list's segment, and of a part's. A table is at an address.
 type (
-	listColumns struct{ table, norms uint64 }
-	partColumns struct{ accept, rank, rankTile, tail uint64 }
+	listColumns struct {
+		table uint64
+		norms columnRef
+	}
+	partColumns struct{ accept, rank, rankTile, tail columnRef }
 )
+
+// mayReadInPlace reports whether all parts of columns may yet stay in the host's memory: the batch cannot be
+// divided.
+func (b *batch) mayReadInPlace() bool {
+	p := &b.windowed.parted
+	return len(b.queries) == 1 && len(p.columns) > 0 && !p.inPlace
+}
+
+// divideColumns is divide, and writes the parts of columns. It returns why the batch cannot run, or nil.
+func (b *batch) divideColumns() error {
+	why := b.divide()
+	if why != nil && b.mayReadInPlace() {
+		b.windowed.parted.inPlace = true
+		why = b.divide()
+	}
+	if why != nil {
+		return why
+	}
+	return b.keepParts()
+}
 
 // putStep reserves memory for step i, on the host and on the device, and decides which records come
 // to stay. It reports false if there is not enough room.
@@ -218,13 +257,14 @@ func (b *batch) putStep(i int) bool {
 	rows, sceneAt := reserve[[rowBytes]byte](s, c.bytes/rowBytes)
 	var at devWindow
 	t.listSlices, at.slices = reserve[devSlice](s, slices)
-	t.fetches, at.fetches = reserve[devFetch](s, slices)
+	t.fetches, at.fetches = reserve[devFetch](s, slices+(t.to-t.from)*len(w.parted.columns))
 	_, at.counters = put[uint32](s, windowCounters)
 	b.fillStepPasses(i, t)
 	devices, address := put[devWindow](s, 1)
 	if s.full {
 		return false
 	}
+	b.refusal = errWindowFull
 	t.memory = unsafe.Slice(&rows[0][0], c.bytes)
 	t.scene, t.window = span{sceneAt, c.bytes}, span{address, windowBatch}
 	var all need
@@ -243,6 +283,7 @@ func (b *batch) putStep(i int) bool {
 	}
 	room := t.room
 	for window := t.from; window < t.to; window++ {
+		b.takeParts(window, &room)
 		b.putWindow(window, &room)
 	}
 	return room.flat <= room.flatEnd && room.at <= room.end
@@ -299,6 +340,7 @@ func (b *batch) fillStep(i int) {
 	room, marks := t.room, t.marksAt
 	for window := t.from; window < t.to; window++ {
 		at := window - t.from
+		b.bringParts(window, t, &room)
 		b.fillWindow(window, t, lists[at*entries:][:entries], &room, &marks)
 		firstTile = b.fillSceneParts(window, at, parts, c.terms+uint64(at*len(b.terms))*uint64(unsafe.Sizeof(devTerm{})), firstTile)
 	}
@@ -326,17 +368,13 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		flat := room.takeFlat(int(l.bound))
 		d := &t.listSlices[device.sliceCount]
 		*d = devSlice{
-			table: w.listColumns[n].table, norms: w.listColumns[n].norms, marks: *marks, flat: flat, first: flat + l.first, bound: room.take(int(r.spread)),
+			table: w.listColumns[n].table, norms: b.windowNorms(w.listColumns[n].norms, window), marks: *marks, flat: flat, first: flat + l.first, bound: room.take(int(r.spread)),
 			blocks: r.blocks, blockSize: r.blockSize, lastSize: r.lastSize, from: uint32(window) * b.shape.windowDocs(), tiles: tiles, shift: l.shift, entries: l.entries,
 			firstUnit: device.units, head: r.bounds,
 		}
-		fetch := devFetch{from: r.address, firstUnit: device.fetchUnits}
+		fetch := devFetch{from: r.address}
 		b.bring(t, e, r, room, d, &fetch)
-		if fetch.rows > 0 {
-			t.fetches[device.fetchCount] = fetch
-			device.fetchUnits += (fetch.rows + fetchUnit - 1) / fetchUnit
-			device.fetchCount++
-		}
+		t.fetch(fetch)
 		t.pieces = t.pieces || d.source != 0
 		lists[n] = devList{flat: flat, flatFirst: d.first, flatBound: d.record, flatShift: l.shift, tileFirst: *marks, tiles: tiles}
 		if r.spread > 0 {
@@ -347,6 +385,28 @@ func (b *batch) fillWindow(window int, t *step, lists []devList, room *transient
 		device.units += (r.blocks + sliceUnit - 1) / sliceUnit
 		*marks += uint64(wholeRows(4 * int(tiles)))
 	}
+}
+
+// fetch adds rows that are read from the host's memory.
+func (t *step) fetch(f devFetch) {
+	if f.rows == 0 {
+		return
+	}
+	d := t.device
+	f.firstUnit = d.fetchUnits
+	t.fetches[d.fetchCount] = f
+	d.fetchUnits += (f.rows + fetchUnit - 1) / fetchUnit
+	d.fetchCount++
+}
+
+// windowNorms is the address that the length codes of document 0 would have if all lay where those of a
+// window do; 0 if there are none. Kernels read the window's alone.
+func (b *batch) windowNorms(norms columnRef, window int) uint64 {
+	from := uint32(window) * b.shape.windowDocs()
+	if at := b.windowed.parted.at(norms, window, from); at != 0 {
+		return at - uint64(from)
+	}
+	return 0
 }
 
 // emptyList is a list without a posting in the window.
@@ -396,15 +456,9 @@ func (b *batch) fillSceneParts(window, at int, parts []devPart, terms uint64, fi
 		d.docs = min(seg.Docs-from, b.shape.windowDocs())
 		d.tiles = b.shape.tiles(d.docs)
 		firstTile += d.tiles
-		ahead := func(column uint64, by uint32) uint64 {
-			if column == 0 {
-				return 0
-			}
-			return column + uint64(by)
-		}
-		c := &b.windowed.partColumns[i]
-		d.accept, d.rank = ahead(c.accept, from/8), ahead(c.rank, 2*from)
-		d.rankTile, d.tail = ahead(c.rankTile, 2*(from/blockmax.TileDocs)), ahead(c.tail, 4*(from/blockmax.TileDocs))
+		c, p := &b.windowed.partColumns[i], &b.windowed.parted
+		d.accept, d.rank = p.at(c.accept, window, from), p.at(c.rank, window, from)
+		d.rankTile, d.tail = p.at(c.rankTile, window, from), p.at(c.tail, window, from)
 	}
 	return firstTile
 }

@@ -59,7 +59,7 @@ func newWindowsHost(load *hostLoad, share int, windowBytes int64) *windowsHost {
 	plans := load.plans(10)
 	h := &windowsHost{host: host{plans: plans[hostQueries:], taken: make([]int, hostQueries), answers: make([]Answer, hostQueries)}, log: plans[:hostQueries]}
 	x, bt := &h.executor, &h.batch
-	x.shape = Shape{}.withDefaults()
+	x.shape = Shape{WholeColumns: 1 << 30}.withDefaults() // parts would need pinned memory
 	x.options.Stream, x.options.StaticLists, x.options.WindowBytes = true, true, windowBytes
 	x.columns = columns{address: 2 << 40, rows: 1 << 24}
 	x.divideWindows()

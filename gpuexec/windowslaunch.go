@@ -12,7 +12,7 @@ func (x *Executor) startWindows(q *device.Queue, s *slot) {
 	b, w, l := &s.batch, &x.windows, s.batch.windowed.track
 	w.enter(q, l)
 	q.After(l.up, w.stay)
-	if w.residents.flush {
+	if w.residents.flush || b.windowed.parted.stays {
 		w.afterAll(q, l.up)
 	}
 	filled := int64(b.staging.used)
@@ -62,7 +62,7 @@ func (x *Executor) launchWindows(q *device.Queue, s *slot) {
 		x.scoreStep(q, s, i)
 	}
 	q.After(l.compute, l.thirds[steps[len(steps)-1].third].scored)
-	if w := &x.windows; len(s.batch.windowed.taken) > 0 || w.residents.flush {
+	if w := &x.windows; len(s.batch.windowed.taken) > 0 || s.batch.windowed.parted.stays || w.residents.flush {
 		q.After(l.in, l.firstHeads)
 		q.Record(w.stay, l.in)
 		w.residents.flush = false

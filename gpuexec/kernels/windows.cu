@@ -158,14 +158,15 @@ __device__ __forceinline__ bool is_marked(const Slice &s, uint32_t tile_shift, u
 // An impact that the table does not have. It is a call, since it is rare.
 [[maybe_unused]] static __device__ __noinline__ uint32_t high_impact(const Table *table, uint32_t tf, uint32_t code) { return impact(*table, tf, code); }
 
-// The impacts of four postings of each lane: all four are asked for before any is used.
+// The impacts of four postings of each lane: all four are asked for before any is used. Only length codes of the window's documents may be there. A block
+// that reaches beyond the window has other documents, too, whose impacts nobody reads: they take the code of the window's first document.
 __device__ __forceinline__ void find_impacts(const Slice &s, const uint32_t doc[4], const uint32_t tf[4], uint32_t to[4]) {
   const Table *table = s.table.get();
   const uint8_t *norms = s.norms.get();
-  uint32_t code[4] = {1, 1, 1, 1};
+  uint32_t code[4] = {1, 1, 1, 1}, docs = s.entries << s.shift;
   if (norms) {
 #pragma unroll
-    for (uint32_t j = 0; j < 4; j++) code[j] = __ldg(&norms[doc[j]]);
+    for (uint32_t j = 0; j < 4; j++) code[j] = __ldg(&norms[doc[j] - s.from < docs ? doc[j] : s.from]);
   }
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) to[j] = __ldg(&table->small[min(tf[j], 15u)][code[j]]);

@@ -125,8 +125,9 @@ func (b *bench) run(g *gpu, r *reference, from, size int) (p pass, err error) {
 	times := g.Times()
 	p.times = gpuexec.Times{
 		WantedBytes: times.WantedBytes - timesBefore.WantedBytes, FetchedBytes: times.FetchedBytes - timesBefore.FetchedBytes,
-		ByKernel: map[string]time.Duration{},
-		Host:     times.Host - timesBefore.Host, Driver: times.Driver - timesBefore.Driver, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
+		ColumnBytes: times.ColumnBytes - timesBefore.ColumnBytes,
+		ByKernel:    map[string]time.Duration{},
+		Host:        times.Host - timesBefore.Host, Driver: times.Driver - timesBefore.Driver, Answers: times.Answers - timesBefore.Answers, Kernels: times.Kernels - timesBefore.Kernels,
 	}
 	for name, took := range times.ByKernel {
 		p.times.ByKernel[name] = took - timesBefore.ByKernel[name]

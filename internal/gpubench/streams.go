@@ -212,6 +212,7 @@ func (b *bench) streamFigures(p *pass, size int) []figure {
 		{"q/s", rate}, {"kernels, µs", each(p.times.Kernels)}, {"host, µs", each(p.times.Host)}, {"of that driver, µs", each(p.times.Driver)}, {"answers, µs", each(p.times.Answers)},
 		{"batch, ms", 1000 * float64(size) / rate},
 		{"KB fetched", float64(p.times.FetchedBytes) / float64(p.queries) / 1e3},
+		{"KB of columns", float64(p.times.ColumnBytes) / float64(p.queries) / 1e3},
 		{"GB/s", float64(p.times.FetchedBytes) / p.took.Seconds() / 1e9},
 		{"hits, % of bytes", 100 * (1 - float64(p.times.FetchedBytes)/float64(max(1, p.times.WantedBytes)))},
 	}
