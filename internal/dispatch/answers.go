@@ -55,11 +55,11 @@ func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) 
 	if f.empty() {
 		return nothing, nothing
 	}
-	k, cost, times := m.known.Load(), 0.0, 0.0
+	k := m.known.Load()
+	cost, withHelp := k.onCore(f)
+	times := k.alone
 	if helped {
-		cost, times = k.helped[f.path()].times(f.onCPU()), k.answers.helped
-	} else {
-		cost, times = k.cpu[f.path()].times(f.onCPU()), k.alone
+		cost, times = withHelp, k.answers.helped
 	}
 	return time.Duration(cost), time.Duration(float64(cost * times))
 }

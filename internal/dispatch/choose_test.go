@@ -160,7 +160,7 @@ func (b blocked) Finish(ctx context.Context, p *Plan, part *blockmax.Partial) (b
 func TestGroupsKeepCores(t *testing.T) {
 	f := newFake()
 	m := new(Model)
-	saved := savedModel{modelVersion, map[string]map[string]float64{"gpu_or": {"query": 1000}, "gpu_and": {"query": 1000}}}
+	saved := savedModel{Version: modelVersion, Prices: map[string]map[string]float64{"gpu_or": {"query": 1000}, "gpu_and": {"query": 1000}}}
 	for _, path := range pathNames {
 		saved.Prices["cpu_"+path] = map[string]float64{"query": 1}
 	}

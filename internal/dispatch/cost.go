@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,13 +13,15 @@ import (
 
 // A Model estimates what queries cost, and learns from those that have run. A cost is a sum of
 // features, each times a nonnegative price. Least squares of the relative error (fit.go) fit the
-// prices. A Model is safe for concurrent use: estimates read what was last published.
+// prices. On a core, the sum for a query with a sample has fixed prices, and a factor that is learned
+// (shape.go). A Model is safe for concurrent use: estimates read what was last published.
 type Model struct {
 	mu sync.Mutex // of what learns
 
-	cpu    [paths]fit // time on one core
-	helped [paths]fit // time when other cores help, if they are idle and the query is long enough
-	gpu    [2]fit     // of Or and trees, and of And
+	cpu    [paths]fit           // time on one core; of paths with a shape it is fixed
+	helped [paths]fit           // time when other cores help, if they are idle and the query is long enough
+	shapes [paths - union]shape // correct both, from union on
+	gpu    [2]fit               // of Or and trees, and of And
 
 	answers // how long until an answer, beside these costs
 
@@ -28,8 +31,21 @@ type Model struct {
 // knowledge is what a model estimates with. It does not change.
 type knowledge struct {
 	cpu, helped [paths]vector
+	shapes      [paths - union]polynomial
 	gpu         [2]vector
 	answers
+}
+
+// onCore estimates what a query costs a core, in nanoseconds, and what it costs when others help.
+func (k *knowledge) onCore(f *Features) (alone, helped float64) {
+	p, v := f.path(), f.onCPU()
+	alone, helped = k.cpu[p].times(&v), k.helped[p].times(&v)
+	if p < union {
+		return alone, helped
+	}
+	t := f.termsOf(p, &v, alone)
+	times := k.shapes[p-union].times(&t)
+	return alone * times, helped * times
 }
 
 // publish makes estimates use what was learned.
@@ -37,6 +53,9 @@ func (m *Model) publish() {
 	k := &knowledge{answers: m.answers}
 	for p := range m.cpu {
 		k.cpu[p], k.helped[p] = m.cpu[p].prices, m.helped[p].prices
+	}
+	for i := range m.shapes {
+		k.shapes[i] = m.shapes[i].known
 	}
 	for kind := range m.gpu {
 		k.gpu[kind] = m.gpu[kind].prices
@@ -56,6 +75,9 @@ func (m *Model) reset() {
 		m.cpu[p].begin(cpuPrices[p], onCore)
 		m.helped[p].begin(helpedPrices[p], onCore)
 	}
+	for i := range m.shapes {
+		m.shapes[i].begin(&firstShapes[i])
+	}
 	for kind := range m.gpu {
 		m.gpu[kind].begin(gpuPrices[kind], onDevice)
 	}
@@ -74,7 +96,8 @@ func (m *Model) CPU(f *Features) time.Duration {
 	if f.empty() {
 		return nothing
 	}
-	return time.Duration(m.known.Load().cpu[f.path()].times(f.onCPU()))
+	alone, _ := m.known.Load().onCore(f)
+	return time.Duration(alone)
 }
 
 // GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
@@ -82,7 +105,7 @@ func (m *Model) CPU(f *Features) time.Duration {
 func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	v := f.vector()
 	v[perByte] = float64(missing)
-	return time.Duration(m.known.Load().gpu[f.kind()].times(v))
+	return time.Duration(m.known.Load().gpu[f.kind()].times(&v))
 }
 
 // BatchCost estimates what a batch of n such queries costs in addition to them.
@@ -108,16 +131,24 @@ func (m *Model) noteCPU(f *Features, r run, done time.Time) (due bool) {
 	if f.empty() || !m.mu.TryLock() {
 		return false
 	}
-	prices := &m.cpu[f.path()].prices
-	if r.helped {
-		prices = &m.helped[f.path()].prices
+	p, v := f.path(), f.onCPU()
+	alone, helped := m.cpu[p].prices.times(&v), m.helped[p].prices.times(&v)
+	times := 1.0
+	switch onOne := !r.shared && r.core > 0; {
+	case p < union && onOne:
+		m.cpu[p].note(&v, float64(r.core), done)
+	case p >= union:
+		t := f.termsOf(p, &v, alone)
+		times = m.shapes[p-union].known.times(&t)
+		if s := &m.shapes[p-union]; onOne && s.wants() {
+			s.note(&t, float64(r.core)/max(1, alone), done)
+		}
 	}
-	m.answers.learnCPU(&r, prices.times(f.onCPU()))
 	if r.helped {
-		m.helped[f.path()].note(f.onCPU(), max(1, float64(r.took)), done)
-	}
-	if !r.shared && r.core > 0 {
-		m.cpu[f.path()].note(f.onCPU(), float64(r.core), done)
+		m.answers.learnCPU(&r, helped*times)
+		m.helped[p].note(&v, max(1, float64(r.took))/times, done)
+	} else {
+		m.answers.learnCPU(&r, alone*times)
 	}
 	return m.noted()
 }
@@ -127,6 +158,9 @@ func (m *Model) noteCPU(f *Features, r run, done time.Time) (due bool) {
 func (m *Model) noted() (due bool) {
 	for _, f := range m.fits() {
 		due = due || f.due
+	}
+	for i := range m.shapes {
+		due = due || m.shapes[i].due
 	}
 	if due {
 		return true // solve unlocks
@@ -145,6 +179,11 @@ func (m *Model) solve() {
 	for _, f := range m.fits() {
 		if f.due {
 			f.solve()
+		}
+	}
+	for i := range m.shapes {
+		if s := &m.shapes[i]; s.due {
+			s.solve()
 		}
 	}
 	m.publish()
@@ -170,7 +209,7 @@ func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.
 		kind = 1
 	}
 	m.answers.learnDevice(jobs, done)
-	m.gpu[kind].note(sum, float64(took), done)
+	m.gpu[kind].note(&sum, float64(took), done)
 	return m.noted()
 }
 
@@ -178,19 +217,21 @@ func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.
 //
 //	1  without bounds (these have no version)
 //	2  with a sample of the bounds, and prices by path
-const modelVersion = 2
+//	3  with shapes
+const modelVersion = 3
 
 // A savedModel is a model in JSON.
 type savedModel struct {
 	Version int                           `json:"version"`
 	Prices  map[string]map[string]float64 `json:"prices"` // in nanoseconds, by fit and feature; 0 if missing
+	Shapes  map[string][]float64          `json:"shapes"` // by path: the terms of its polynomial
 }
 
 // MarshalJSON writes the prices, so that another process can start from them.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := savedModel{modelVersion, map[string]map[string]float64{}}
+	out := savedModel{modelVersion, map[string]map[string]float64{}, map[string][]float64{}}
 	for i, f := range m.fits() {
 		prices := map[string]float64{}
 		for i, p := range f.prices {
@@ -199,6 +240,9 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 			}
 		}
 		out.Prices[fitNames[i]] = prices
+	}
+	for i := range m.shapes {
+		out.Shapes[pathNames[union+path(i)]] = slices.Clone(m.shapes[i].known[:])
 	}
 	return json.Marshal(out)
 }
@@ -230,7 +274,32 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		}
 		f.begin(v, sideOf(name))
 	}
+	if err := m.beginShapes(in.Shapes); err != nil {
+		return err
+	}
 	m.publish()
+	return nil
+}
+
+// beginShapes starts from polynomials by path. Paths without one keep theirs.
+func (m *Model) beginShapes(saved map[string][]float64) error {
+	for i := range m.shapes {
+		name := pathNames[union+path(i)]
+		terms, ok := saved[name]
+		if !ok {
+			continue
+		}
+		var p polynomial
+		if copy(p[:], terms) != shapeTerms || len(terms) != shapeTerms {
+			return fmt.Errorf("dispatch: model: the shape of %s has %d terms, want %d", name, len(terms), shapeTerms)
+		}
+		for _, x := range p {
+			if !(math.Abs(x) <= math.MaxFloat32) {
+				return fmt.Errorf("dispatch: model: the shape of %s has a term of %v", name, x)
+			}
+		}
+		m.shapes[i].begin(&p)
+	}
 	return nil
 }
 

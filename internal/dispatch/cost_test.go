@@ -85,7 +85,7 @@ func TestModelIsKept(t *testing.T) {
 	if a, b := m.CPU(&f), again.CPU(&f); a != b || a < 100*time.Microsecond {
 		t.Errorf("estimates are %v and, read again, %v", a, b)
 	}
-	for _, bad := range []string{`{"version":2,"prices":{"cpu_or":{"query":-1}}}`, `{"version":2,"prices":{"gpu_and":{"byte":1e300}}}`, `[]`, `{`} {
+	for _, bad := range []string{`{"version":3,"prices":{"cpu_or":{"query":-1}}}`, `{"version":3,"prices":{"gpu_and":{"byte":1e300}}}`, `[]`, `{`} {
 		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
 			t.Errorf("%s was taken for a model", bad)
 		}
@@ -112,7 +112,7 @@ func TestCountsCost(t *testing.T) {
 
 // FuzzModel: no text makes a model that panics or estimates a negative cost.
 func FuzzModel(f *testing.F) {
-	f.Add([]byte(`{"version":2,"prices":{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}}`))
+	f.Add([]byte(`{"version":3,"prices":{"cpu_or":{"query":1},"gpu_and":{"batch":3e5}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var m Model
 		if json.Unmarshal(text, &m) != nil {
@@ -125,11 +125,11 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// TestOtherModelsAreDropped reads models with other features: those of before versions, and of a later
+// TestOtherModelsAreDropped reads models with other features: those of earlier versions, and of a later
 // one. The model is then as if there were none.
 func TestOtherModelsAreDropped(t *testing.T) {
 	f := Features{Terms: 3, Postings: 10_000_000, K: 10}
-	for _, text := range []string{`{"cpu_or": {"query": 1e6}, "gpu_or": {"query": 1e6}}`, `{"version": 3, "prices": {"cpu_or": {"query": 1e6}}}`} {
+	for _, text := range []string{`{"cpu_or": {"query": 1e6}, "gpu_or": {"query": 1e6}}`, `{"version": 2, "prices": {"cpu_or": {"query": 1e6}}}`, `{"version": 4, "prices": {"cpu_or": {"query": 1e6}}}`} {
 		m := DefaultModel()
 		for range 100 {
 			learn(m, m.noteCPU(&f, run{took: time.Second, core: time.Second}, time.Time{}))
@@ -142,7 +142,7 @@ func TestOtherModelsAreDropped(t *testing.T) {
 		}
 	}
 	m := DefaultModel()
-	if err := m.UnmarshalJSON([]byte(`{"version": 2, "prices": {"cpu_or": {"query": 1e6}}}`)); err != nil {
+	if err := m.UnmarshalJSON([]byte(`{"version": 3, "prices": {"cpu_or": {"query": 1e6}}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.CPU(&f); got != time.Millisecond {

@@ -4,7 +4,8 @@
 //
 // # The way of a query
 //
-//	Submit   a policy chooses (choose.go), by what the query would cost on either side (cost.go, sample.go)
+//	Submit   a policy chooses (choose.go), by what the query would cost on either side (cost.go, sample.go,
+//	         shape.go)
 //	         CPU: the ticket is ready at once, and Wait computes, on the goroutine of the caller
 //	         device: the query waits in a queue (queue.go)
 //	a batch  starts at once on an idle device. A busy one gets its next batch shortly before it is

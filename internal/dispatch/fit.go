@@ -75,7 +75,7 @@ func (f *fit) begin(p vector, side processor) {
 					if !onCPU {
 						v[perByte], v[perBatch], v[perLog] = share*postings, 1, math.Log1p(k)
 					}
-					f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
+					f.prior.add(&v, max(1, p.times(&v)), max(1, p.times(&v)), weak)
 				}
 			}
 			for _, kind := range []int{perTree, perTotal} { // trees, and counts
@@ -87,10 +87,10 @@ func (f *fit) begin(p vector, side processor) {
 				if !onCPU {
 					v[perBatch], v[perLog] = 1, math.Log1p(10)
 				}
-				f.prior.add(v, max(1, p.times(v)), max(1, p.times(v)), weak)
+				f.prior.add(&v, max(1, p.times(&v)), max(1, p.times(&v)), weak)
 			}
 			bits := vector{perBit: postings}
-			f.prior.add(bits, max(1, p.times(bits)), max(1, p.times(bits)), weak)
+			f.prior.add(&bits, max(1, p.times(&bits)), max(1, p.times(&bits)), weak)
 		}
 	}
 	for i := perSparse; i < prices && onCPU; i++ { // each alone: they do not go together in one way
@@ -100,15 +100,10 @@ func (f *fit) begin(p vector, side processor) {
 }
 
 // times is the cost of features at prices.
-func (p *vector) times(v vector) (sum float64) {
-	for i, price := range p {
-		sum += float64(price * v[i])
-	}
-	return sum
-}
+func (p *vector) times(v *vector) float64 { return dot(p[:], v[:]) }
 
 // note adds a sample that was seen at a time, and notes when it is time to solve.
-func (f *fit) note(v vector, cost float64, now time.Time) {
+func (f *fit) note(v *vector, cost float64, now time.Time) {
 	passed := 0.0
 	if !f.last.IsZero() {
 		passed = float64(now.Sub(f.last)) / float64(memoryTime)
@@ -130,7 +125,7 @@ func (f *fit) note(v vector, cost float64, now time.Time) {
 	}
 }
 
-func (e *equations) add(v vector, cost, estimate, weight float64) {
+func (e *equations) add(v *vector, cost, estimate, weight float64) {
 	w := weight / (cost * estimate)
 	for i, x := range v {
 		if x == 0 {

@@ -65,7 +65,7 @@ func TestIdleTakesAtOnce(t *testing.T) {
 					devices[i] = fakes[i]
 				}
 				m := new(Model)
-				if err := json.Unmarshal([]byte(`{"version":2,"prices":{"gpu_or":{"batch":3e6}}}`), m); err != nil {
+				if err := json.Unmarshal([]byte(`{"version":3,"prices":{"gpu_or":{"batch":3e6}}}`), m); err != nil {
 					t.Fatal(err)
 				}
 				d := New(devices, Options{Policy: Devices, Delay: test.delay, Depth: 3, Model: m})

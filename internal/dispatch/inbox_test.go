@@ -132,7 +132,7 @@ func TestLead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dev := &leadingDevice{slowDevice{took: 3 * ms}, test.lead}
 			m := new(Model)
-			if err := json.Unmarshal([]byte(`{"version":2,"prices":{"gpu_or":{"batch":3e6}}}`), m); err != nil {
+			if err := json.Unmarshal([]byte(`{"version":3,"prices":{"gpu_or":{"batch":3e6}}}`), m); err != nil {
 				t.Fatal(err)
 			}
 			d := New([]Device{dev}, Options{Policy: Devices, Depth: 3, Model: m})

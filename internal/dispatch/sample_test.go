@@ -2,9 +2,7 @@ package dispatch
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/internal/gov2"
@@ -15,7 +13,9 @@ import (
 func TestSample(t *testing.T) {
 	c := gov2.Generate(gov2.Options{Docs: 300_000, Queries: 400})
 	for i := range c.Lists {
-		refine(t, &c.Lists[i], c.Docs)
+		if err := refine(&c.Lists[i], c.Docs); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var sampled, all reaching
 	ranged, led := 0, 0
@@ -51,10 +51,10 @@ func TestSample(t *testing.T) {
 }
 
 // refine makes the bounds of words of a list, unless it is as rare as those for which executors make none.
-func refine(t *testing.T, term *blockmax.Term, docs uint32) {
+func refine(term *blockmax.Term, docs uint32) error {
 	l := term.List
 	if uint32(l.Count) < docs/256 {
-		return
+		return nil
 	}
 	tiles := blockmax.Tiles(docs)
 	r := &blockmax.Ranges{Word: make([]uint8, 64*tiles), Tile: make([]uint8, (tiles+63)&^63), First: make([]uint32, tiles+1)}
@@ -65,13 +65,14 @@ func refine(t *testing.T, term *blockmax.Term, docs uint32) {
 			_, err = l.Freqs(b, &freqs)
 		}
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for i, doc := range to[:n] {
 			r.Add(doc, term.Table.Impact(freqs[i], term.Norms[doc]))
 		}
 	}
 	term.Bounds.Refine(r)
+	return nil
 }
 
 // wordsReaching counts the words of the plan whose bounds reach the first threshold.
@@ -136,31 +137,6 @@ func TestSamplePaths(t *testing.T) {
 	tree.Sample(new(Plan))
 	if tree.path() != anyOf {
 		t.Errorf("a tree has the prices of %s", pathNames[tree.path()])
-	}
-}
-
-// TestModelLearnsSamples: a model learns the prices of what a sample says.
-func TestModelLearnsSamples(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	m := DefaultModel()
-	query := func() (f Features, cost float64) {
-		n := int64(math.Exp(4 + rng.Float64()*12))
-		f = Features{Terms: 2 + rng.IntN(6), Postings: n, Shortest: 1 + n/10, K: 10, sampled: true}
-		f.at[0] = reaching{tiles: 50 * rng.Float64(), words: 500 * rng.Float64(), essential: 5000 * rng.Float64()}
-		f.at[1].words = f.at[0].words * rng.Float64()
-		return f, 3000 + 300*f.at[0].tiles + 40*f.at[1].words + 5*f.at[0].essential
-	}
-	for range 4000 {
-		f, cost := query()
-		learn(m, m.noteCPU(&f, run{took: time.Duration(cost), core: time.Duration(cost)}, time.Time{}))
-	}
-	sum, n := 0.0, 500
-	for range n {
-		f, cost := query()
-		sum += math.Abs(float64(m.CPU(&f))-cost) / cost
-	}
-	if mean := sum / float64(n); mean > 0.05 {
-		t.Errorf("the mean relative error is %.3f", mean)
 	}
 }
 
