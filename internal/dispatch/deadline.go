@@ -34,10 +34,15 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 		return first
 	}
 	estimate, punctual := d.onDevice(j), d.model.known.Load().onDevice(j.quiet).late
-	j.expected = estimate // it waits by its deadline
 	onCPU = true
 	if !j.misses(j.arrived.Add(time.Duration(float64(estimate) * punctual))) {
 		onCPU = first && d.gate.inTime(j, j.arrived)
+	}
+	switch {
+	case !onCPU:
+		j.expected = estimate // it waits by its deadline
+	case !first:
+		j.expected = 0 // Auto has not estimated it there
 	}
 	if onCPU != first {
 		j.rescued = onCPU
@@ -51,7 +56,7 @@ func (d *Dispatcher) miss(j *job) {
 	switch {
 	case j.query.On == Any && d.options.Policy == Auto:
 		j.because("the GPU would have answered too late")
-		j.rescued = true
+		j.rescued, j.expected = true, 0
 		d.give(j)
 	case j.query.FailLate:
 		j.tell(late)

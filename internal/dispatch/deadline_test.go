@@ -150,6 +150,19 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// TestDeadlinesTeach: under a load of short queries whose lines grow at first, Auto learns how long these
+// lines are, with deadlines as without, and then all queries are in time. Queries of the CPU once taught
+// what a device would have taken for them, and 8 % were late.
+func TestDeadlinesTeach(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		inBubble(t, Auto, func(m *machine, d *Dispatcher) {
+			if x := workloads[1].inTime(t, m, d, 655_000, 60_000, limits[0].draw, told, false); x < 0.99 {
+				t.Errorf("with deadlines: %v, %.3f are in time", told, x)
+			}
+		})
+	}
+}
+
 // most is how many queries a second a policy answers.
 func (w *workload) most(t *testing.T, p Policy) (rate float64) {
 	inBubble(t, p, func(m *machine, d *Dispatcher) { rate = w.saturate(t, m, d, 4096, w.time).rate })

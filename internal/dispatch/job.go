@@ -21,7 +21,7 @@ type job struct {
 	features Features
 	cpu, gpu time.Duration // estimated cost
 	helped   time.Duration // on the CPU, with the help of idle cores
-	expected time.Duration // of Auto: from arrival to answer
+	expected time.Duration // of Auto: from arrival to answer, where it goes; 0 if that is not known
 	arrived  time.Time
 	due      time.Time // Query.Due, or Options.Deadline after arrival
 	slot     int64     // of dues, if counted

@@ -207,6 +207,7 @@ func (d *Dispatcher) giveUp() {
 			j.tell(refused)
 		} else {
 			j.because(noneLeft)
+			j.expected = 0
 			j.tell(toCPU)
 		}
 	}
@@ -216,6 +217,7 @@ func (d *Dispatcher) giveUp() {
 // toCPU lets the callers of some queries compute them.
 func (d *Dispatcher) toCPU(jobs []*job) {
 	for _, j := range jobs {
+		j.expected = 0 // it was of a device
 		j.tell(toCPU)
 	}
 }
