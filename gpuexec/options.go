@@ -27,9 +27,9 @@ type Options struct {
 	ColumnBytes int64
 
 	// FlatBytes is the memory for flat postings, the form that is scored fastest: 4 bytes a posting,
-	// up to 5 of lists that also have bits for counts, and some for directories, in addition to the blocks that they are made from. Other lists are
-	// decoded by every query that has them. The default is a quarter of the device's memory; NoFlat
-	// makes it 0.
+	// up to 5 of lists that also have bits for counts, and some for directories, in addition to the
+	// blocks that they are made from. Other lists are decoded by every query that has them. The default
+	// is a quarter of the device's memory; NoFlat makes it 0.
 	FlatBytes int64
 	NoFlat    bool
 
@@ -57,7 +57,7 @@ type Options struct {
 	// memory of their own, also for the same lists. Memory is pinned as lists are used, and takes
 	// slightly more than on disk. What does not fit is copied with every batch. The default is 32 GiB.
 	// Columns that come in parts are pinned in addition: length codes and ranks take up to an eighth of
-	// it, and what a batch needs that is not among those, its size.
+	// it. Each batch also pins the columns it needs that are not kept.
 	HostBytes int64
 
 	// StaticLists restricts the lists that stay with Stream to those that Admit has chosen.

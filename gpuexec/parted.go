@@ -241,6 +241,7 @@ func (b *batch) bringParts(window int, t *step, room *transient) {
 func (b *batch) keepParts() error {
 	p := &b.windowed.parted
 	var copies []partCopy
+	var failed error
 	scratch := 0
 	for i := range p.columns {
 		c := &p.columns[i]
@@ -256,24 +257,28 @@ func (b *batch) keepParts() error {
 		}
 		if kept := memory != nil; !kept {
 			if scratch += rowBytes * int(rows); scratch > b.staging.size/2 && len(b.queries) > 1 {
-				return errBatchFull
+				failed = errBatchFull
+				break
 			}
 			if memory = b.scratch.take(rows); memory == nil {
-				return fmt.Errorf("gpuexec: the system pins no further %d bytes of main memory for length codes, accepted documents or ranks", rowBytes*int(rows))
+				failed = fmt.Errorf("gpuexec: the system pins no further %d bytes of main memory for length codes, accepted documents or ranks", rowBytes*int(rows))
+				break
 			}
 			c.lasts = false
 		}
 		copies = b.layParts(c, memory, copies)
-		if c.lasts {
-			p.kept.parts[c.key] = c.parts
-		}
 	}
 	share(runtime.GOMAXPROCS(0), len(copies), 1, func(_, from, to int) {
 		for _, m := range copies[from:to] {
 			copy(m.to, m.from)
 		}
 	})
-	return nil
+	for i := range p.columns { // not before they are written: another batch may find them
+		if c := &p.columns[i]; c.lasts && c.parts != nil {
+			p.kept.parts[c.key] = c.parts
+		}
+	}
+	return failed
 }
 
 // A partCopy is the values of a part and where they go.

@@ -295,3 +295,26 @@ func TestManyColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestPartedHalves: a batch whose filters have no room beside the length codes is halved. The codes have
+// been given memory that stays by then, and the halves find them there.
+func TestPartedHalves(t *testing.T) {
+	c := newCollection(200_000, []float64{0.01, 0.02})
+	rng := rand.New(rand.NewPCG(3, 3))
+	x := openParted(t, 256, gpuexec.Options{Stream: true}, gpuexec.Shape{Multiprocessors: 2, WindowTiles: 4})
+	var plans []*exectest.Plan
+	for range 100 {
+		p := c.plan(rng, blockmax.Or, 10, 2)
+		accept := make([]uint64, (c.docs+63)/64)
+		for i := range accept {
+			accept[i] = rng.Uint64()
+		}
+		p.Segments[0].Accept = accept
+		plans = append(plans, p)
+	}
+	for range 2 {
+		if err := checkLarge(x, plans); err != nil {
+			t.Error(err)
+		}
+	}
+}

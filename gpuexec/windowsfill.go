@@ -204,7 +204,8 @@ func (b *batch) findColumns() {
 		seg := &p.Segments[b.parts[i].segment]
 		c := partColumns{accept: windowColumn(b, seg.Accept, 64, false)}
 		if seg.Rank != nil && p.RankWeight > 0 {
-			c.rank, c.rankTile = windowColumn(b, seg.Rank, 1, true), windowColumn(b, seg.RankTile, blockmax.TileDocs, true)
+			lasts := b.keyed(&b.parts[i])
+			c.rank, c.rankTile = windowColumn(b, seg.Rank, 1, lasts), windowColumn(b, seg.RankTile, blockmax.TileDocs, lasts)
 		}
 		if seg.Tail != nil && b.algorithm.prunes() {
 			c.tail = windowColumn(b, seg.Tail, blockmax.TileDocs, false)
@@ -216,6 +217,12 @@ func (b *batch) findColumns() {
 			}
 		}
 	}
+}
+
+// keyed reports whether the lists of a part have keys. Those of the segment in memory, whose columns
+// change, have none.
+func (b *batch) keyed(p *part) bool {
+	return slices.ContainsFunc(b.terms[p.from:p.to], func(t partTerm) bool { return b.lists.entries[t.entry].known.key != 0 })
 }
 
 // Columns of a list's segment, and of a part's. A table is at an address.
