@@ -75,9 +75,8 @@ func (w *workload) inTime(t *testing.T, m *machine, d *Dispatcher, rate float64,
 // best policy can answer to twice as much. With deadlines Auto is at least as good as every policy
 // without, and so is the CPU alone, and policy gpu is not worse than without. With RIFFLE_DEADLINES,
 // which names a file for the figures, the test goes through all loads and workloads
-// (bench/results/2026-11-26-deadlines.md). At half of the load, 14 % of the mix are late by policy auto,
-// and 0 to 2 % fewer with deadlines, by the seed of the queries: shares of 20,000 queries vary by half
-// a percent. With the race detector goroutines take turns at random, and they vary by more.
+// (bench/results/2026-11-26-deadlines.md). Shares of 20,000 queries vary by half a percent with
+// their seed. With the race detector (-short) goroutines take turns at random, and they vary by more.
 func TestDeadlines(t *testing.T) {
 	slack := 0.005
 	if testing.Short() {
@@ -167,6 +166,36 @@ func TestDeadlinesTeach(t *testing.T) {
 func (w *workload) most(t *testing.T, p Policy) (rate float64) {
 	inBubble(t, p, func(m *machine, d *Dispatcher) { rate = w.saturate(t, m, d, 4096, w.time).rate })
 	return rate
+}
+
+// TestSortOutRefills: where more queries wait than a batch has, others take the places of those that are
+// taken out as late, and the batch takes as long as before. None of its queries are late then.
+func TestSortOutRefills(t *testing.T) {
+	const each = 100 * time.Millisecond
+	d := start(t, Options{Policy: Devices, MaxCount: 10, Depth: 2}, newFake())
+	d.lock()
+	defer d.unlock()
+	now := time.Now()
+	put := func(n int, within time.Duration) {
+		for range n {
+			j := newJob(d, Query{Plan: &Plan{K: 1, Segments: []blockmax.Segment{{}}}, CPU: newMachine(), Due: now.Add(within)})
+			j.gpu = each
+			d.queue.put(j, forDevices)
+		}
+	}
+	put(30, 9*each) // in time in a batch of eight
+	put(20, time.Hour)
+	var b batch
+	d.form(d.devices[0], &b)
+	for _, j := range b.jobs {
+		if j.misses(now.Add(b.cost)) {
+			t.Errorf("of a batch of %d that takes %v, one is due in %v", len(b.jobs), b.cost, j.due.Sub(now))
+		}
+	}
+	if len(b.jobs) == 0 {
+		t.Error("the batch is empty")
+	}
+	d.queue.takeAll()
 }
 
 // TestLateWait: queries that will be late and wait until nobody else does are no work that others wait

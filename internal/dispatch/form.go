@@ -107,13 +107,14 @@ func (d *Dispatcher) form(dev *deviceState, b *batch) {
 // interrupts these when others arrive.
 const lateBatch = 16
 
-// lateMargin: if queries of a batch would be late, so many are taken out that it is done sooner than it must
-// be by 3 % of its time. Otherwise each of its queries would be late by the next small error.
+// lateMargin: if queries of a batch would be late, others are taken out until it is done 3 % of its time
+// sooner than it must be. Otherwise the next small error would make all of its queries late.
 const lateMargin = 1.03
 
 // sortOut takes queries out of the queue that the next batch would answer too late: first those that no
 // batch answers in time, then those that are late when all that wait are in it, since all its queries
-// are answered when it is done. Each that is taken out lets the batch be done sooner.
+// are answered when it is done. Each that is taken out lets the batch be done sooner, unless another one
+// takes its place.
 func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	first := d.queue.first(forDevices, forEither)
 	if first == nil || !first.hasDeadline() {
@@ -133,18 +134,22 @@ func (d *Dispatcher) sortOut(dev *deviceState, now time.Time) {
 	}
 	alone := end(1, 0)
 	take(func(j *job) bool { return j.misses(alone) })
-	n, cost := 0, time.Duration(0)
+	n, cost, waiting := 0, time.Duration(0), 0
 	for _, g := range [...]group{forDevices, forEither} {
 		for _, j := range d.queue.jobs[g][:min(len(d.queue.jobs[g]), d.options.MaxCount-n)] {
 			n, cost = n+1, cost+j.gpu
 		}
+		waiting += len(d.queue.jobs[g])
 	}
 	usual := slowness
 	take(func(j *job) bool {
 		if n == 0 || !j.misses(end(n, cost)) {
 			return false
 		}
-		n, cost, slowness = n-1, cost-j.gpu, usual*lateMargin
+		slowness = usual * lateMargin
+		if waiting--; waiting < n {
+			n, cost = n-1, cost-j.gpu
+		}
 		return true
 	})
 }

@@ -118,6 +118,7 @@ func (d *Dispatcher) admit(j *job) {
 			j.tell(refused)
 		} else {
 			j.because(noneLeft)
+			j.expected = 0
 			d.give(j)
 		}
 		return
@@ -138,6 +139,7 @@ func (d *Dispatcher) admit(j *job) {
 		if away {
 			d.turnedAway.Add(1)
 			j.because("the queue for the GPU is full, and a core is idle")
+			j.expected = 0
 		}
 		d.give(j)
 	case q.FailLate && d.options.Policy != Groups && j.arrived.Add(time.Duration(float64(d.onDevice(j))*d.slowness())).After(j.due.Add(j.due.Sub(j.arrived)/2)):

@@ -171,8 +171,8 @@ func (w *workload) arrive(t *testing.T, m *machine, d *Dispatcher, rate float64,
 }
 
 // saturate has many clients wait for answers, so many that devices have full batches. Of the CPU alone,
-// few: who computes stands in one line with who reads an answer, and thousands of queries before the
-// first of these would take longer than the run.
+// few: clients that read an answer wait for a core behind those that ask, and thousands of queries before the
+// first answer would take longer than the run.
 func (w *workload) saturate(t *testing.T, m *machine, d *Dispatcher, clients int, length time.Duration) trial {
 	if d.options.Policy == Processors {
 		clients = 8 * w.cores
