@@ -62,9 +62,9 @@ type GPUOptions struct {
 	Stream bool
 
 	// HostBytes is how much main memory, in bytes, Stream may pin for the lists of one GPU, as they are
-	// searched. Each GPU pins memory of its own, so n GPUs pin up to n times as much: by
-	// GPULayoutCopies for all lists each, by GPULayoutRanges for its part of each list. Lists that do
-	// not fit are copied with every batch. The default is 32 GiB. Length codes, static ranks and filters
+	// searched. Each GPU pins memory of its own, so n GPUs pin up to n times as much: with
+	// GPULayoutCopies each pins all lists, with GPULayoutRanges its part of each. Lists that do not fit
+	// are copied with every batch. The default is 32 GiB. Length codes, static ranks and filters
 	// that do not stay on the GPU are pinned in addition.
 	HostBytes int64
 

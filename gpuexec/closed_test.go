@@ -43,10 +43,18 @@ func TestClosedDevice(t *testing.T) {
 				}
 			})
 		}
-		<-answered
+		ended := make(chan struct{})
+		go func() {
+			group.Wait()
+			close(ended)
+		}()
+		select {
+		case <-answered:
+		case <-ended: // they have failed
+		}
 		if err := dev.Close(); err != nil {
 			t.Error(err)
 		}
-		group.Wait()
+		<-ended
 	}
 }

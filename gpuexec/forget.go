@@ -39,7 +39,7 @@ func (x *Executor) streams() []device.Stream {
 // refused the call that failed. Without an answer it is unknown what the device still reads.
 const synchronizeTries = 4
 
-// synchronize waits for the work of a stream. A lost device does no work.
+// synchronize waits for the work of a stream. A lost device takes no further batch, so there is no need.
 func (x *Executor) synchronize(s device.Stream) (err error) {
 	for range synchronizeTries {
 		if err = x.dev.Do(func(q *device.Queue) { q.Synchronize(s) }); err == nil || x.dev.Lost() != nil {

@@ -23,6 +23,9 @@ func (x *Executor) Run(ctx context.Context, plans []*Plan) ([]Answer, error) {
 		return nil, err
 	}
 	defer x.dev.Release()
+	if err := x.dev.Lost(); err != nil { // it may still read the memory of a batch that failed
+		return nil, err
+	}
 	first, turns := x.firstTurn(plans)
 	answers, err := x.runOnce(ctx, first)
 	if err != nil || len(turns) == 0 {

@@ -43,8 +43,8 @@
 #   3  run.sh decode huang ncu sanitizer
 #
 # Variables: OUT, the folder for what comes out (gpu-bench); BUDGET, seconds for each part (170); QUERIES (2048), DOCS
-# (25000000) and TIME (1s, of one measurement) of the generated collection; DISTURB, a command that uses the GPU, for change (three
-# quarters of the cores are FLAGS='-cores 12' of 16); TESTS, the packages for build and tests; PROGRAMS, those for
+# (25000000) and TIME (1s, of one measurement) of the generated collection; DISTURB, a command that uses the GPU, for change (for
+# three quarters of 16 cores, FLAGS='-cores 12'); TESTS, the packages for build and tests; PROGRAMS, those for
 # build besides, or none (the parts from codecs to strips and stream need gpubench); REPEAT (8) and CORPUS (the one that was sent) for
 # index, and RIFFLE_BUILD_POSITIONS=none for one without positions; RIFFLE_LIBCUDA, the driver, as in docs/GPU.md.
 set -euo pipefail

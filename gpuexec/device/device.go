@@ -237,7 +237,7 @@ func (d *Device) freeLost() {
 	}
 }
 
-// free undoes everything that was made, in reverse order. The device has no work.
+// free undoes everything that was made, in reverse order.
 func (d *Device) free() (err error) {
 	n := d.info.Number
 	for _, e := range d.events {

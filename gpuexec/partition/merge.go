@@ -81,7 +81,7 @@ func (b *batch) settle(a *blockmax.Partial, p *Plan) {
 		widened = widened || from != s.From || to != s.To
 		s.From, s.To = from, to
 	}
-	if widened && (p.CountAll || settles(p)) {
+	if widened && (p.CountAll || settles(p) && !b.again) {
 		pass, work := a.Pass, a.Top.Work
 		openAll(a, p)
 		a.Pass, a.Top.Work = pass, work
