@@ -117,5 +117,30 @@ func (w *scriptCluster) fill(t *testing.T, d *datadriven.TestData) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.settle(ctx, t, o.Name)
 	return ""
+}
+
+// settle waits until all replicas of an index have applied all entries. One replica is enough for a write
+// to be acknowledged, while another one may still be opening.
+func (w *scriptCluster) settle(ctx context.Context, t *testing.T, index string) {
+	t.Helper()
+	for {
+		s, err := w.client.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := false
+		for _, x := range s.Indexes {
+			for _, shard := range x.Shards {
+				for _, r := range shard.Replicas {
+					busy = busy || x.Name == index && (r.State != string(node.Running) || r.Sequence < shard.Log.Last)
+				}
+			}
+		}
+		if !busy {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
