@@ -84,6 +84,9 @@ func TestDeadlines(t *testing.T) {
 	}
 	var table strings.Builder
 	rates, most := []float64{0.5, 0.75, 1.1}, 20_000
+	if testing.Short() {
+		rates, most = []float64{0.5, 1.1}, 10_000
+	}
 	all := os.Getenv("RIFFLE_DEADLINES") != "" // some ten minutes
 	if all {
 		rates, most = []float64{0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2}, 120_000
@@ -153,6 +156,9 @@ func TestDeadlines(t *testing.T) {
 // lines are, with deadlines as without, and then all queries are in time. Queries of the CPU once taught
 // what a device would have taken for them, and 8 % were late.
 func TestDeadlinesTeach(t *testing.T) {
+	if testing.Short() {
+		t.Skip("120,000 queries, which take a minute with the race detector")
+	}
 	for _, told := range []bool{false, true} {
 		inBubble(t, Auto, func(m *machine, d *Dispatcher) {
 			if x := workloads[1].inTime(t, m, d, 655_000, 60_000, limits[0].draw, told, false); x < 0.99 {
