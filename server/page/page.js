@@ -97,6 +97,7 @@ async function complete() {
 }
 
 function hide() {
+  completing.abort(); // or its answer would show the list again
   list.hidden = true;
   list.replaceChildren();
   box.setAttribute("aria-expanded", "false");
