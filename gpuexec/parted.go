@@ -311,7 +311,7 @@ func (b *batch) layParts(c *partedColumn, memory []byte, copies []partCopy) []pa
 type keptColumns struct {
 	memory pinnedPool
 	parts  map[columnKey][]uint64 // addresses, by window. A key keeps its column alive.
-	age    int                    // batches that asked since the last start from empty
+	age    int                    // columns that asked for memory since the last start from empty
 	worn   atomic.Bool            // a column found no room, and the others have been there for long
 }
 
