@@ -82,7 +82,7 @@ build() {
   fi
   # For a host with an older C library than this one's: its loader and itself.
   mkdir "$kit/stage/lib"
-  ldd "$kit/stage/bin/$(ls "$kit/stage/bin" | head -n 1)" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$kit/stage/lib/"
+  { ldd "$kit"/stage/bin/* 2>/dev/null || true; } | grep -oE '[[:space:]]/[^ ]+' | sort -u | xargs -I{} cp -L {} "$kit/stage/lib/"
   if [ -n "$corpus" ]; then
     "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
     rm -r "$kit/none"
@@ -110,8 +110,8 @@ unpack() {
   fi
   run=
   local probe
-  probe=$(ls "$work/bin" | head -n 1)
-  if ! "$work/bin/$probe" -h >/dev/null 2>"$work/help"; [ $? -gt 2 ] || grep -q 'GLIBC_' "$work/help"; then
+  for probe in "$work"/bin/*; do "$probe" -h >/dev/null || true; done 2>"$work/help" # some are static
+  if grep -q 'GLIBC_' "$work/help"; then
     run="$work/lib/$(cd "$work/lib" && ls | grep -m1 ld-linux) --library-path $work/lib"
   fi
   out=${OUT:-gpu-bench}
