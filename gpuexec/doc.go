@@ -101,6 +101,8 @@
 //	choose_blocks   finds the blocks that touch marked strips
 //	fetch_pieces    reads them from main memory, in pieces of about 1 KB
 //	flatten_slices  makes them flat, in memory that steps share
+//	and_probe       scores ANDs: looks documents of the shortest list, in cells that can win, up in
+//	                the others
 //	or_strips ...   as above
 //
 // Trees go by windows, too, and so do flat plans of more than 32 terms, as trees of one node. Plans of

@@ -49,6 +49,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"count_matches", q.Load(ptx("count_matches")), countThreads, func(b *batch) int { return x.shape.countShared(b.count.slots) }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
 		{"and_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
+		{"and_probe", q.Load(ptx("probe")), probeThreads, func(*batch) int { return probeShared }},
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
 		{"queue_tiles", plan, 256, none},
@@ -224,11 +225,14 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 
 // scoreStrips launches the kernel for tiles that go by strips.
 func (x *Executor) scoreStrips(q *device.Queue, s *slot, stream device.Stream, pass, blocks int) {
-	if pass == orSeeds || pass == orRest {
-		x.launchOn(q, s, stream, "or_strips", pass, blocks)
-	} else {
-		x.launchOn(q, s, stream, "and_strips", pass, blocks)
+	kernel := "and_strips"
+	switch {
+	case pass == orSeeds || pass == orRest:
+		kernel = "or_strips"
+	case s.batch.byWindows: // all lists are flat
+		kernel = "and_probe"
 	}
+	x.launchOn(q, s, stream, kernel, pass, blocks)
 }
 
 // byRanges does the same by the method of Huang et al.

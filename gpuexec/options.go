@@ -240,6 +240,14 @@ func (s Shape) stripShared() int {
 	return stripThreads / 32 * (64*(8+2) + 5*max(1<<s.TileShift/tileStrips, 16))
 }
 
+// probeThreads are the threads of a block that probes (kernels/probe.cu), each warp on its own.
+// probeShared is the dynamic shared memory of such a block: for each warp 64 keys and 64 documents
+// with their scores.
+const (
+	probeThreads = 128
+	probeShared  = probeThreads / 32 * 64 * (8 + 8)
+)
+
 // flatAdders are the warps of a thread block that add the postings of flat lists, tile by tile
 // (kernels/or_flat.cu). flatSlots are the chunks that each has in flight. One more warp is the
 // scout.

@@ -68,6 +68,10 @@ type third struct {
 	scored  device.Event
 }
 
+// spareRows are rows behind the flat postings of a track: kernels read up to 60 bytes behind the last
+// posting of a list (kernels/probe.cuh).
+const spareRows = 4
+
 // A third has so many 32nds of a track's memory. Flat postings take half and more, since every posting
 // of a step has a place there, whether it can matter or not. For each byte of them a third needs 0.33
 // if no records stay, and 0.18 if those of 70 % of the bytes do.
@@ -119,7 +123,7 @@ func (l *track) place(address uint64, bytes int64) {
 		l.thirds[i].address, l.thirds[i].rows = address, uint32(each/rowBytes)
 		address += uint64(each)
 	}
-	l.address, l.rows = address, uint32((bytes-int64(len(l.thirds))*each)/rowBytes)
+	l.address, l.rows = address, uint32((bytes-int64(len(l.thirds))*each)/rowBytes)-spareRows
 }
 
 // open makes the streams and events of a track.

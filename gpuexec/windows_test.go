@@ -197,6 +197,32 @@ func TestWindowsTracks(t *testing.T) {
 	}
 }
 
+// TestWindowsRuns has so many tiles in a step that warps take runs of them, also of several queries.
+func TestWindowsRuns(t *testing.T) {
+	docs, queries := uint32(40_000), 96
+	if testing.Short() {
+		docs, queries = 20_000, 48
+	}
+	c := newCollection(docs, []float64{0.3, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002, 0.0005})
+	rank, rankTile := newRank(docs)
+	x := openStream(t, 64<<10, gpuexec.Options{BatchBytes: 16 << 20}, gpuexec.Shape{TileShift: 9, WindowTiles: 16, Multiprocessors: 1})
+	rng := rand.New(rand.NewPCG(8, 8))
+	for range 2 {
+		var plans []*exectest.Plan
+		for range queries {
+			p := c.plan(rng, blockmax.And, []int{1, 10, 100}[rng.IntN(3)], 1+rng.IntN(4))
+			if rng.IntN(4) == 0 {
+				p.Segments[0].Rank, p.Segments[0].RankTile, p.RankWeight = rank, rankTile, 1<<(20+rng.IntN(9))
+			}
+			vary(t, rng, p)
+			plans = append(plans, p)
+		}
+		if err := checkLarge(x, plans); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestWindowsAdmit fills the device by a log: exactly the lists of the log stay, and no others are
 // admitted.
 func TestWindowsAdmit(t *testing.T) {

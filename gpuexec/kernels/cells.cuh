@@ -78,12 +78,11 @@ const uint32_t lists_at_once = 3;
 // it that takes the register of the load. The value is not used.
 __device__ __forceinline__ const uint8_t *anywhere(const Part &part) { return reinterpret_cast<const uint8_t *>(&part); }
 
-// The cells of a window's strips that are wanted, as find_cells has it. A warp calls it together.
+// The cells of a strip of a window, any one that the lane wants, as find_cells has it. A warp calls it together.
 template <bool all>
-__device__ __forceinline__ Cells find_cells_by_levels(const Part &part, const Source &of, uint32_t tile, uint32_t tile_shift, uint32_t wanted, uint32_t rank,
+__device__ __forceinline__ Cells find_cells_by_levels(const Part &part, const Source &of, uint32_t strip, uint32_t tile_shift, bool mine, uint32_t rank,
                                                       uint32_t need) {
-  uint32_t lane = threadIdx.x % 32, strip = tile * strips + lane, lists = part.term_count;
-  bool mine = wanted >> lane & 1;
+  uint32_t lists = part.term_count;
   LevelSums sums = no_levels(all);
   uint32_t high = high_weight(of.weight);
   for (uint32_t base = 0; base < lists; base += lists_at_once) {

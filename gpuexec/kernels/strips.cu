@@ -7,7 +7,7 @@
 // candidate. AND keeps for each document how many lists had it, and the last list tells the candidates.
 //
 // Short lists are not flat; of those, the blocks that touch a strip are decoded.
-#include "insert.cuh"
+#include "offer.cuh"
 #include "strip.cuh"
 
 // Threads of a block, and blocks of a multiprocessor that the compiler shall leave registers for: 80 a thread.
@@ -39,21 +39,10 @@ struct Sum {
   bool marks;           // some are set
 };
 
-// Hands in a document of each lane that is there. It returns how many keys the warp holds then. threshold is the query's, and read again when
-// it has risen for these: a read takes longer than all else here.
+// Hands in a document of each lane that is there, as offer_to has it.
 __device__ __forceinline__ uint32_t offer(const Batch &b, const Part &part, uint32_t shift, Key *threshold, uint32_t held, bool there, uint32_t doc,
                                           uint32_t score, Counts *n) {
-  const Query &q = b.queries[part.query];
-  State &state = b.states[part.query];
-  n->scored += there;
-  there = there && accepts(part, doc);
-  n->matched += there;
-  Key key = there ? key_of(score + rank_score(part, q.rank_weight, doc), part.base + doc) : 0;
-  there = there && key >= *threshold && key < q.after;
-  if (!__any_sync(all_lanes, there)) return held;
-  held = keep_key(q, state, keys_of(shift), held, there, key);
-  if (held == 0) *threshold = common_threshold(state);
-  return held;
+  return offer_to(keys_of(shift), b, part, threshold, held, there, doc, score, n);
 }
 
 // Keeps those in mind that have come over the threshold, and marks those without a score. It returns how many candidates there are then,
@@ -301,7 +290,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   uint32_t shift = tile_shift - 5, lo = tile << tile_shift, need = static_cast<uint32_t>(common_threshold(b.states[part.query]) >> 32);
   uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << tile_shift)));
   uint32_t bar = q.bounds == no_bounds ? 0 : need;
-  Cells c = b.marks ? find_cells_by_levels<all>(part, of, tile, tile_shift, alive, rank, bar) : find_cells<all>(part, of, blocks, tile, tile_shift, alive, rank, bar);
+  Cells c = b.marks ? find_cells_by_levels<all>(part, of, tile * strips + threadIdx.x % 32, tile_shift, alive >> threadIdx.x % 32 & 1, rank, bar) : find_cells<all>(part, of, blocks, tile, tile_shift, alive, rank, bar);
   if (__any_sync(all_lanes, c.alive != c.matching) && threadIdx.x % 32 == 0) b.states[part.query].pruned = 1;
   uint32_t rest = __ballot_sync(all_lanes, c.alive != 0);
   if (rest == 0) return true;
