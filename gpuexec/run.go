@@ -43,9 +43,7 @@ func (x *Executor) run(ctx context.Context, plans []*Plan, taken []int, answers 
 		x.windows.columns.renew(&x.windows.records.using)
 		x.windows.records.begin()
 	}
-	began := time.Now()
 	became, err := x.start(s, plans, taken, answers)
-	x.lead.note(time.Since(began), len(taken))
 	if err == nil {
 		if err = x.dev.Wait(s.done, spinFor(len(taken))); err != nil {
 			x.giveUp()
@@ -133,7 +131,11 @@ func (x *Executor) start(s *slot, plans []*Plan, taken []int, answers []Answer) 
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	began = time.Now()
-	defer func() { x.note(Times{Batches: 1, Host: gathered + time.Since(began)}) }()
+	defer func() {
+		host := gathered + time.Since(began) // the wait for other batches is none of this one's
+		x.note(Times{Batches: 1, Host: host})
+		x.lead.note(host, len(taken))
+	}()
 	if b.byWindows {
 		x.windows.residents.visit(b, &x.known)
 		if !b.fillWindows() {

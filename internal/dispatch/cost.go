@@ -189,9 +189,9 @@ func (m *Model) solve() {
 	m.publish()
 }
 
-// noteGPU notes a batch: the sum of its queries' features cost took. A batch of both kinds teaches the
-// kind of most of its queries. The rest is as with noteCPU.
-func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.Time) (due bool) {
+// noteGPU notes a batch: the sum of its queries' features cost took, if that is known. A batch of both
+// kinds teaches the kind of most of its queries. The rest is as with noteCPU.
+func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, known bool, done time.Time) (due bool) {
 	if !m.mu.TryLock() {
 		return false
 	}
@@ -209,7 +209,9 @@ func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, done time.
 		kind = 1
 	}
 	m.answers.learnDevice(jobs, done)
-	m.gpu[kind].note(&sum, float64(took), done)
+	if known {
+		m.gpu[kind].note(&sum, float64(took), done)
+	}
 	return m.noted()
 }
 

@@ -161,7 +161,7 @@ func TestDeadlinesTeach(t *testing.T) {
 	}
 	for _, told := range []bool{false, true} {
 		inBubble(t, Auto, func(m *machine, d *Dispatcher) {
-			if x := workloads[1].inTime(t, m, d, 655_000, 60_000, limits[0].draw, told, false); x < 0.99 {
+			if x := workloads[1].inTime(t, m, d, 610_000, 60_000, limits[0].draw, told, false); x < 0.99 {
 				t.Errorf("with deadlines: %v, %.3f are in time", told, x)
 			}
 		})

@@ -7,10 +7,15 @@ import (
 
 // A fit finds nonnegative prices with which features add up to the observed costs. It keeps the
 // normal equations of weighted least squares, in which old samples fade, and solves them
-// periodically. A sample's weight is one over its cost and its expected cost, so that errors count
-// relative to costs.
+// periodically. Errors count relative to costs: on a core, a sample's weight is one over its cost and its
+// expected cost, so that interrupted queries weigh less.
+//
+// On a device it is one over the square of the expected cost. When a batch is done is seen late by a part
+// of a millisecond, which then seems to be time of this batch, and not of the next one. That evens out
+// only if a weight does not depend on it: those that seem to take nearly nothing would decide.
 type fit struct {
 	prices vector
+	side   processor
 	prior  equations // of samples that have the first prices: they decide what others leave open
 	seen   equations // of samples measured on this machine
 	memory int       // how many samples it remembers
@@ -43,6 +48,9 @@ const (
 	memoryTime = 500 * time.Millisecond
 	atLeast    = 16
 
+	// A batch that takes more than so many times its estimate counts as this: something else delayed it.
+	mostSurprising = 8
+
 	solvePause = 20 * time.Millisecond // between solutions, at most
 )
 
@@ -59,7 +67,7 @@ const (
 // that never occur are zero in all samples, so that their prices do not change.
 func (f *fit) begin(p vector, side processor) {
 	onCPU := side == onCore
-	*f = fit{prices: p, memory: memoryGPU}
+	*f = fit{prices: p, side: side, memory: memoryGPU}
 	if onCPU {
 		f.memory = memoryCPU
 	}
@@ -75,7 +83,7 @@ func (f *fit) begin(p vector, side processor) {
 					if !onCPU {
 						v[perByte], v[perBatch], v[perLog] = share*postings, 1, math.Log1p(k)
 					}
-					f.prior.add(&v, max(1, p.times(&v)), max(1, p.times(&v)), weak)
+					f.prior.expect(&v, p.times(&v))
 				}
 			}
 			for _, kind := range []int{perTree, perTotal} { // trees, and counts
@@ -87,10 +95,10 @@ func (f *fit) begin(p vector, side processor) {
 				if !onCPU {
 					v[perBatch], v[perLog] = 1, math.Log1p(10)
 				}
-				f.prior.add(&v, max(1, p.times(&v)), max(1, p.times(&v)), weak)
+				f.prior.expect(&v, p.times(&v))
 			}
 			bits := vector{perBit: postings}
-			f.prior.add(&bits, max(1, p.times(&bits)), max(1, p.times(&bits)), weak)
+			f.prior.expect(&bits, p.times(&bits))
 		}
 	}
 	for i := perSparse; i < prices && onCPU; i++ { // each alone: they do not go together in one way
@@ -116,7 +124,13 @@ func (f *fit) note(v *vector, cost float64, now time.Time) {
 		}
 		f.seen.b[i] *= fading
 	}
-	f.seen.add(v, max(1, cost), max(1, f.prices.times(v)), 1)
+	estimate := max(1, f.prices.times(v))
+	if f.side == onDevice {
+		f.seen.add(v, min(cost, mostSurprising*estimate), 1/(estimate*estimate))
+	} else {
+		cost = max(1, cost)
+		f.seen.add(v, cost, 1/(cost*estimate))
+	}
 	f.count++
 	f.fresh++
 	often := f.fresh >= min(f.memory, 1+f.count/5) // at first
@@ -125,8 +139,14 @@ func (f *fit) note(v *vector, cost float64, now time.Time) {
 	}
 }
 
-func (e *equations) add(v *vector, cost, estimate, weight float64) {
-	w := weight / (cost * estimate)
+// expect adds a sample that was not measured on this machine.
+func (e *equations) expect(v *vector, cost float64) {
+	cost = max(1, cost)
+	e.add(v, cost, weak/(cost*cost))
+}
+
+// add adds a sample with a weight.
+func (e *equations) add(v *vector, cost, w float64) {
 	for i, x := range v {
 		if x == 0 {
 			continue

@@ -65,13 +65,16 @@ type batch struct {
 	cost  time.Duration // estimated, on the device
 	after time.Duration // until the device can begin with it, as estimated when it began
 	began time.Time
+
+	overtaken bool // the device was seen to be done with a later one, so it is with this one
+
 	lists map[*postings.List]struct{}
 }
 
 func (b *batch) reset() {
 	clear(b.jobs)
 	clear(b.plans)
-	b.jobs, b.plans, b.bytes, b.cost = b.jobs[:0], b.plans[:0], 0, 0
+	b.jobs, b.plans, b.bytes, b.cost, b.overtaken = b.jobs[:0], b.plans[:0], 0, 0, false
 	if b.lists == nil {
 		b.lists = map[*postings.List]struct{}{}
 	}

@@ -147,7 +147,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	}
 	d.lock()
 	dev.failures = 0
-	took := dev.line.end(b, done)
+	took, known := dev.line.end(b, done)
 	d.stats.batch(b, moved, took)
 	d.learnSlowness(b, done)
 	for i := range answers {
@@ -159,7 +159,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	}
 	d.unlock()
 	d.gpuTrial.use(done.Sub(d.start))
-	due := d.model.noteGPU(b.jobs, moved, took, done)
+	due := d.model.noteGPU(b.jobs, moved, took, known, done)
 	for i, j := range b.jobs {
 		j.partial, j.took = answers[i], took
 		j.tell(partial)

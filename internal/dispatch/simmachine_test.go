@@ -23,9 +23,15 @@ type machine struct {
 	slowCPU, slowGPU atomic.Int64 // times the usual, in hundredths
 	spent            atomic.Int64 // on all cores, in nanoseconds
 
-	mu   sync.Mutex
-	free time.Time // when the device will have done what it has
-	rng  *rand.Rand
+	start time.Time
+
+	mu             sync.Mutex
+	lead           time.Duration // of the host, before the device can begin with a batch
+	leadPlans      float64       // of such a batch
+	free           time.Time     // when the device will have done what it has
+	rng            *rand.Rand
+	stall, stalled time.Duration // when the next stall begins and ends, after start
+	stalls         *rand.Rand
 }
 
 // work is what a query costs one core, and a device in a batch.
@@ -46,6 +52,9 @@ const (
 	simHost   = 100 * time.Microsecond // of a core, for any batch
 	simPerJob = 1200 * time.Nanosecond // of a core, for each query of a batch, before the device gets it
 	simTell   = 400 * time.Nanosecond  // of a core, to wake its client
+	simNotice = 100 * time.Microsecond // until it is seen that a batch is done, on average
+	simStall  = 2 * time.Millisecond   // the same, while the process or its machine stands still: a mean stall
+	simStalls = 200 * time.Millisecond // between these, on average
 	simBatch  = 350 * time.Microsecond // of the device, as with GOV2's lists: see machine.batch
 	simCrowd  = 0.8                    // by how much longer work takes when all cores are busy
 )
@@ -54,7 +63,7 @@ const (
 func newMachine() *machine { return newMachineOf(simCores, simBatch) }
 
 func newMachineOf(cores int, batch time.Duration) *machine {
-	m := &machine{cores: make(chan struct{}, cores), batch: batch, asked: map[*Plan]*work{}, rng: rand.New(rand.NewPCG(6, 6))}
+	m := &machine{cores: make(chan struct{}, cores), batch: batch, asked: map[*Plan]*work{}, rng: rand.New(rand.NewPCG(6, 6)), stalls: rand.New(rand.NewPCG(5, 5)), start: time.Now()}
 	m.slowCPU.Store(100)
 	m.slowGPU.Store(100)
 	return m
@@ -123,9 +132,47 @@ func (m *machine) Finish(ctx context.Context, p *Plan, _ *blockmax.Partial) (blo
 	return m.TopK(ctx, p)
 }
 
+// Lead is what the host has taken for batches lately, by their size, as package gpuexec says it.
+func (m *machine) Lead(n int) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.leadPlans == 0 {
+		return 0
+	}
+	return time.Duration(float64(m.lead) * max(0.5, min(2, float64(n)/m.leadPlans)))
+}
+
+func (m *machine) noteLead(took time.Duration, plans int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.leadPlans == 0 {
+		m.lead, m.leadPlans = took, float64(plans)
+	}
+	m.lead += (took - m.lead) / 8
+	m.leadPlans += (float64(plans) - m.leadPlans) / 8
+}
+
+// unseen is how long nobody sees that a batch is done. In a stall, the ends of several are seen together.
+func (m *machine) unseen() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Since(m.start)
+	for m.stalled <= now {
+		m.stall = m.stalled + time.Duration(m.stalls.ExpFloat64()*float64(simStalls))
+		m.stalled = m.stall + time.Duration(m.stalls.ExpFloat64()*float64(simStall))
+	}
+	wait := time.Duration(m.rng.ExpFloat64() * float64(simNotice))
+	if m.stall <= now+wait {
+		wait = max(wait, m.stalled-now)
+	}
+	return wait
+}
+
 func (m *machine) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial, error) {
 	m.wake()
+	began := time.Now()
 	m.compute(simHost + time.Duration(len(plans))*simPerJob)
+	m.noteLead(time.Since(began), len(plans))
 	took := m.batch + time.Duration(float64(m.batch)*math.Log1p(float64(len(plans))))
 	for _, p := range plans {
 		took += m.asked[p].gpu
@@ -140,7 +187,7 @@ func (m *machine) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial
 	m.mu.Unlock()
 	time.Sleep(wait)
 	if len(plans) > 4 { // others look at the event without sleep
-		m.wake()
+		time.Sleep(m.unseen())
 	}
 	m.compute(time.Duration(len(plans)) * simTell)
 	return make([]blockmax.Partial, len(plans)), nil
