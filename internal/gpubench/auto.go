@@ -119,7 +119,7 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 			continue
 		}
 		err := measure(fmt.Sprintf("%s, %v at %g", m.name, p, share), func() ([]figure, error) {
-			return b.arrivals(s, rate, func(rng *rand.Rand) func() error {
+			return b.arrivals(s, r, rate, func(rng *rand.Rand) func() error {
 				q, on := m.draw(rng)
 				return func() error { return s.askOn(b.ctx, r, q, on) }
 			})

@@ -168,7 +168,7 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 	}
 	defer stop()
 	var ended atomic.Bool
-	before := s.Stats()
+	before := s.feeding()
 	var sending, group sync.WaitGroup
 	start := time.Now()
 	for sender := range senders {
@@ -200,10 +200,11 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 	all = all[3*n/10:]
 	if b.reasons {
 		sayReasons(all)
+		s.sayFeeding(r, before)
 	}
 	after := s.Stats()
 	fs := b.dueFigures(all, rate)
-	return append(fs, figure{"on CPU, %", 100 * float64(after.OnCPU-before.OnCPU) / float64(n)}, figure{"queries a batch", perBatch(before, after)}), errors.Join(errs...)
+	return append(fs, figure{"on CPU, %", 100 * float64(after.OnCPU-before.OnCPU) / float64(n)}, figure{"queries a batch", perBatch(before.Stats, after)}), errors.Join(errs...)
 }
 
 // ask answers a query and checks it.

@@ -75,7 +75,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 			if err := opened(); err != nil {
 				return nil, err
 			}
-			return b.arrivals(s, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func() error {
+			return b.arrivals(s, r, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func() error {
 				q := rng.IntN(len(r.plans))
 				return func() error { return s.ask(b.ctx, r, q) }
 			})
@@ -89,14 +89,14 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 
 // arrivals sends queries at random times for the time of a measurement, and measures how long each
 // takes and where it runs. draw draws the next query.
-func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() error) ([]figure, error) {
+func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) func() error) ([]figure, error) {
 	// One goroutine cannot send more than some hundred thousand queries a second.
 	senders := 1 + int(rate/60_000)
 	n := max(1, int(rate*b.seconds.Seconds())/senders) * senders
 	times := make([]time.Duration, n)
 	errs := make([]error, n)
 	var group sync.WaitGroup
-	before := s.Stats()
+	before := s.feeding()
 	start := time.Now()
 	for sender := range senders {
 		group.Go(func() {
@@ -115,11 +115,14 @@ func (b *bench) arrivals(s *station, rate float64, draw func(*rand.Rand) func() 
 	}
 	group.Wait()
 	took := time.Since(start)
+	if b.reasons {
+		s.sayFeeding(r, before)
+	}
 	slices.Sort(times)
 	at := func(percent int) float64 { return float64(times[(n*percent+99)/100-1].Microseconds()) / 1000 }
 	return []figure{
 		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)},
-		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before, s.Stats())},
+		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before.Stats, s.Stats())},
 	}, errors.Join(errs...)
 }
 
