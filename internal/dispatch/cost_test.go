@@ -150,6 +150,21 @@ func TestOtherModelsAreDropped(t *testing.T) {
 	}
 }
 
+// TestModelFirstBatches: what a few batches of one query take says little about batches of a hundred. A
+// fresh model once took all of it for the price of a query, and estimated a hundredfold.
+func TestModelFirstBatches(t *testing.T) {
+	m := DefaultModel()
+	f := Features{Terms: 3, Postings: 1e6, K: 10}
+	estimate := func() time.Duration { return m.BatchCost(&f, 100) + 100*m.GPU(&f, 0) }
+	before := estimate()
+	for range 5 {
+		learn(m, m.noteGPU([]*job{{features: f}}, 0, 900*time.Microsecond, true, time.Time{}))
+	}
+	if after := estimate(); after > 3*before {
+		t.Errorf("a batch of 100 is estimated at %v, after some of one query at %v", before, after)
+	}
+}
+
 // TestModelLateEnds: now and then the ends of two batches are seen together, so that the second one seems
 // to have taken nothing. What batches are estimated to cost stays what they take on average. With the
 // weights of queries on cores it fell to a fortieth, and stayed low for seconds.

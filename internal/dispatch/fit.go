@@ -80,8 +80,11 @@ func (f *fit) begin(p vector, side processor) {
 						perVisit: terms * min(postings, terms*(1+postings/2048)), perRootShortest: math.Sqrt(share * postings),
 						perShortest: share * postings, perSecond: 2 * share * postings,
 					}
-					if !onCPU {
-						v[perByte], v[perBatch], v[perLog] = share*postings, 1, math.Log1p(k)
+					if !onCPU { // a batch of k such queries: one of one query tells its cost from the query's by nothing
+						for i := range v {
+							v[i] *= k
+						}
+						v[perByte], v[perBatch], v[perLog] = k*share*postings, 1, math.Log1p(k)
 					}
 					f.prior.expect(&v, p.times(&v))
 				}
