@@ -86,9 +86,11 @@ func (d *Dispatcher) onDevice(j *job) time.Duration {
 // it is done.
 func (d *Dispatcher) slowness() float64 { return math.Float64frombits(d.slower.Load()) }
 
-// learnSlowness learns from a batch. Dispatcher.mu is held.
-func (d *Dispatcher) learnSlowness(b *batch, done time.Time) {
+// learnPace learns from a batch how batches keep to their estimates. Dispatcher.mu is held.
+func (d *Dispatcher) learnPace(b *batch, done time.Time) {
+	took, estimate := done.Sub(b.began), b.after+b.cost
 	s := math.Float64frombits(d.slower.Load())
-	s += (min(mostLate, float64(done.Sub(b.began))/float64(max(1, b.after+b.cost))) - s) / 16
+	s += (min(mostLate, float64(took)/float64(max(1, estimate))) - s) / 16
 	d.slower.Store(math.Float64bits(s))
+	d.unsure += (min(b.cost/2, max(took-estimate, estimate-took)) - d.unsure) / time.Duration(min(16, d.stats.Batches))
 }

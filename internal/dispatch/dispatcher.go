@@ -206,6 +206,7 @@ type Dispatcher struct {
 	turn    int    // counter for Halves
 	closed  bool
 	stats   Stats
+	unsure  time.Duration // how much sooner or later than estimated batches are done, lately
 
 	gauges
 

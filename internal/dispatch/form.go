@@ -43,7 +43,8 @@ func (d *Dispatcher) ready(dev *deviceState, now time.Time) (start bool, wait ti
 		return true, 0
 	case len(dev.line.batches) < d.options.Depth:
 		next := d.model.BatchCost(&first.features, n) + d.queue.gpu/time.Duration(d.alive)
-		wait = dev.line.left(now) - dev.lead(min(n, d.options.MaxCount), next)
+		// A device that is done sooner than estimated must not wait for its next batch.
+		wait = dev.line.left(now) - dev.lead(min(n, d.options.MaxCount), next) - d.unsure
 		// Where the host takes longer than the device, it works on one batch while the device computes another,
 		// and when it is done, on a third.
 		if n := len(dev.line.batches); n > 1 {

@@ -151,7 +151,10 @@ func (d *Dispatcher) admit(j *job) {
 
 // submit puts a query into the inbox.
 func (d *Dispatcher) submit(j *job) {
-	d.findLacks(j)
+	missing := d.findLacks(j)
+	if j.gpu == 0 { // the policy does not ask for it, but batches are formed by it
+		j.gpu = d.model.GPU(&j.features, missing)
+	}
 	j.alone = d.mayRunAlone(j)
 	d.queued.Add(1) // until the next gauge
 	d.gpu.Add(int64(j.gpu))

@@ -116,16 +116,18 @@ type leadingDevice struct {
 
 func (l *leadingDevice) Lead(int) time.Duration { return l.lead }
 
-// TestLead: the next batch is formed as long before the device is done as the host takes for it.
+// TestLead: the next batch is formed as long before the device is done as the host takes for it, and sooner
+// by as much as estimates err.
 func TestLead(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		lead    time.Duration
-		batches []int
+		lead, unsure time.Duration
+		batches      []int
 	}{
-		{2 * ms, []int{1, 1, 1}}, // of those that arrive at 0, 0.5 and 2 ms; the second is formed at 1 ms
-		{ms / 2, []int{1, 2}},    // at 2.5 ms
-		{0, []int{1, 2}},         // not known: at 2.1 ms
+		{2 * ms, 0, []int{1, 1, 1}},  // of those that arrive at 0, 0.5 and 2 ms; the second is formed at 1 ms
+		{ms / 2, 0, []int{1, 2}},     // at 2.5 ms
+		{ms / 2, ms, []int{1, 1, 1}}, // at 1.5 ms
+		{0, 0, []int{1, 2}},          // not known: at 2.1 ms
 	} {
 		outside := jobs
 		jobs = newJobs()
@@ -137,6 +139,7 @@ func TestLead(t *testing.T) {
 			}
 			d := New([]Device{dev}, Options{Policy: Devices, Depth: 3, Model: m})
 			synctest.Wait()
+			d.unsure = test.unsure
 			var group sync.WaitGroup
 			for _, at := range []time.Duration{0, ms / 2, 2 * ms} {
 				group.Go(func() {
@@ -149,7 +152,7 @@ func TestLead(t *testing.T) {
 			group.Wait()
 			d.Close()
 			if !slices.Equal(dev.batches, test.batches) {
-				t.Errorf("with a lead of %v, batches of %v, want %v", test.lead, dev.batches, test.batches)
+				t.Errorf("with a lead of %v and errors of %v, batches of %v, want %v", test.lead, test.unsure, dev.batches, test.batches)
 			}
 		})
 		jobs = outside

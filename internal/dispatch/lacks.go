@@ -16,7 +16,9 @@ type lackedList struct {
 
 // findLacks finds the lists of a job that some device may lack, before any lock is taken: batches are
 // formed with Dispatcher.mu, a thousand queries at a time, and mostly lack nothing.
-func (d *Dispatcher) findLacks(j *job) {
+//
+// It returns how many bytes a device lacks of them.
+func (d *Dispatcher) findLacks(j *job) (missing int64) {
 	for s := range j.query.Plan.Segments {
 		terms := j.query.Plan.Segments[s].Terms
 		for t := range terms {
@@ -24,21 +26,32 @@ func (d *Dispatcher) findLacks(j *job) {
 			case term.Bounds == nil:
 			case term.Key == 0 && term.List.Blocks() == 1:
 				j.small += listBytes(term.List)
-			case term.Key == 0 || !d.allHave(term.Key):
-				j.lacks = append(j.lacks, lackedList{term.List, term.Key, listBytes(term.List)})
+				missing += listBytes(term.List)
+			default:
+				if resident, all := d.resident(term.Key); !all {
+					l := lackedList{term.List, term.Key, listBytes(term.List)}
+					j.lacks, missing = append(j.lacks, l), missing+max(0, l.bytes-resident)
+				}
 			}
 		}
 	}
+	return missing
 }
 
-// allHave reports whether all devices have a list in a form that suffices for most queries.
-func (d *Dispatcher) allHave(key uint64) bool {
+// resident reports whether all devices have a list in a form that suffices for most queries. If one has
+// not, it returns how many bytes of the list that one has.
+func (d *Dispatcher) resident(key uint64) (bytes int64, all bool) {
+	if key == 0 {
+		return 0, false
+	}
 	for _, dev := range d.devices {
-		if !dev.lost.Load() && dev.Resident(key) != math.MaxInt64 {
-			return false
+		if !dev.lost.Load() {
+			if bytes = dev.Resident(key); bytes != math.MaxInt64 {
+				return bytes, false
+			}
 		}
 	}
-	return true
+	return 0, true
 }
 
 // missing is how many bytes of the list are not on a device.

@@ -149,7 +149,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	dev.failures = 0
 	took, known := dev.line.end(b, done)
 	d.stats.batch(b, moved, took)
-	d.learnSlowness(b, done)
+	d.learnPace(b, done)
 	for i := range answers {
 		d.stats.answered(&answers[i])
 	}
