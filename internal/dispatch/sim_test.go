@@ -43,7 +43,7 @@ func TestAutoNeverLoses(t *testing.T) {
 						continue
 					}
 					w.inBubble(t, p, func(m *machine, d *Dispatcher) {
-						x := w.arrive(t, m, d, rate, min(50_000, max(4_000, int(rate/8))))
+						x := w.arrive(t, m, d, rate, min(50_000, max(4_000, int(rate/5))))
 						t.Logf("%-5s at %.3f: %v", p, share, x)
 						switch {
 						case p != Auto:
