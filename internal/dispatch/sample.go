@@ -101,14 +101,14 @@ func (f *Features) Sample(p *Plan) {
 // A sampler is the lists of a query in a segment.
 type sampler struct {
 	docs    float64
-	words   float64                    // of 64 documents
-	most    uint32                     // sum of the lists' maxima
-	rest    uint32                     // of lists without bounds of words
-	count   int                        // of the lists
-	listed  int                        // of them, below
-	byLen   [sampledLists]sampledList  // shortest first
-	weakest [sampledLists]*sampledList // the same, those with the lowest maxima first
-	ranged  int                        // of them that are not sparse
+	words   float64                   // of 64 documents
+	most    uint32                    // sum of the lists' maxima
+	rest    uint32                    // of lists without bounds of words
+	count   int                       // of the lists
+	listed  int                       // of them, below
+	byLen   [sampledLists]sampledList // shortest first
+	weakest [sampledLists]uint8       // indices of the same, those with the lowest maxima first
+	ranged  int                       // of them that are not sparse
 	need    [2]uint32
 }
 
@@ -159,10 +159,10 @@ func (x *sampler) open(p *Plan, seg *blockmax.Segment, to *sample) bool {
 		l := &x.byLen[i]
 		l.spread(x)
 		at := i
-		for ; at > 0 && x.weakest[at-1].max > l.max; at-- {
+		for ; at > 0 && x.byLen[x.weakest[at-1]].max > l.max; at-- {
 			x.weakest[at] = x.weakest[at-1]
 		}
-		x.weakest[at] = l
+		x.weakest[at] = uint8(i)
 	}
 	return x.count > 0
 }
@@ -243,7 +243,8 @@ func (x *sampler) union(to *sample, n int) {
 	low, high := &to.at[0], &to.at[1]
 	for i := range n {
 		g, sum, ranged, active := x.group(i, n), uint32(0), uint32(0), 0.0
-		for _, l := range x.weakest[:x.listed] {
+		for _, at := range x.weakest[:x.listed] {
+			l := &x.byLen[at]
 			if bound := l.tile(g); bound > 0 {
 				sum += l.unit * uint32(bound)
 				if !l.sparse {
@@ -266,7 +267,8 @@ func (x *sampler) union(to *sample, n int) {
 			visited = 1
 		}
 		var sums [groupWords]uint32
-		for _, l := range x.weakest[:x.listed] {
+		for _, at := range x.weakest[:x.listed] {
+			l := &x.byLen[at]
 			if l.sparse {
 				continue
 			}
@@ -301,7 +303,8 @@ func (x *sampler) common(to *sample, n int) {
 	low, high := &to.at[0], &to.at[1]
 	for i := range n {
 		g, sum, all := x.group(i, n), uint32(0), true
-		for _, l := range x.weakest[:x.listed] {
+		for _, at := range x.weakest[:x.listed] {
+			l := &x.byLen[at]
 			if l.sparse {
 				continue
 			}
@@ -320,7 +323,8 @@ func (x *sampler) common(to *sample, n int) {
 		}
 		var sums [groupWords]uint32
 		in := uint64(eachByte) // the words in which all lists so far have postings
-		for _, l := range x.weakest[:x.listed] {
+		for _, at := range x.weakest[:x.listed] {
+			l := &x.byLen[at]
 			if !l.sparse {
 				eight := l.words(g)
 				addGroup(&sums, eight, l.unit, &need)

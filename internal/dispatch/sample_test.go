@@ -140,6 +140,19 @@ func TestSamplePaths(t *testing.T) {
 	}
 }
 
+// TestSampleAllocates: every query that policy auto decides about is sampled, so that must make no garbage.
+func TestSampleAllocates(t *testing.T) {
+	c := gov2.Generate(gov2.Options{Docs: 200_000, Queries: 4})
+	for _, mode := range []blockmax.Mode{blockmax.Or, blockmax.And} {
+		for _, p := range c.Plans(mode, 10) {
+			f := FeaturesOf(p)
+			if n := testing.AllocsPerRun(10, func() { f.Sample(p) }); n > 0 {
+				t.Errorf("a sample of %d terms, all of which are required: %v, allocates %v times", f.Terms, f.All, n)
+			}
+		}
+	}
+}
+
 // BenchmarkSample measures a sample of lists that are in near caches.
 func BenchmarkSample(b *testing.B) {
 	c := gov2.Generate(gov2.Options{Docs: 200_000, Queries: 64})
