@@ -123,7 +123,7 @@ func (g *gate) thin(now time.Time) {
 			return
 		}
 		j := g.line[longest]
-		g.line = slices.Delete(g.line, longest, longest+1)
+		g.line = without(g.line, longest)
 		g.refuse(j, now)
 	}
 }
@@ -203,7 +203,7 @@ func (g *gate) next(spare bool, now time.Time) *job {
 			i++
 			continue
 		}
-		g.line = slices.Delete(g.line, i, i+1)
+		g.line = without(g.line, i)
 		if !j.misses(now.Add(j.cpu)) {
 			return j
 		}
@@ -258,7 +258,7 @@ func (g *gate) placeOfLate(j *job) int {
 // takeLate takes out a late job.
 func (g *gate) takeLate(i int) *job {
 	j := g.late[i]
-	g.late = slices.Delete(g.late, i, i+1)
+	g.late = without(g.late, i)
 	g.counts.setAside(j, false)
 	return j
 }
@@ -268,7 +268,7 @@ func (g *gate) withdraw(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.line, j); i >= 0 {
-		g.line = slices.Delete(g.line, i, i+1)
+		g.line = without(g.line, i)
 		return true
 	}
 	for i := g.placeOfLate(j); i < len(g.late) && g.late[i].cpu == j.cpu; i++ {

@@ -260,3 +260,33 @@ func TestDueOnDevice(t *testing.T) {
 		t.Errorf("batches of %v queries in another order", dev.sizes())
 	}
 }
+
+// BenchmarkGateBacklog measures a search that gets a core and leaves it, with so many in line.
+func BenchmarkGateBacklog(b *testing.B) {
+	for _, waiting := range []int{0, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+			var g gate
+			g.open(1, 0)
+			now := time.Now()
+			arrive := func() *job {
+				now = now.Add(time.Microsecond)
+				j := &job{ready: make(chan struct{}, 1), cpu: time.Microsecond, due: now.Add(time.Hour)}
+				g.enter(j, false, now)
+				return j
+			}
+			computing := arrive()
+			for range waiting {
+				arrive()
+			}
+			for b.Loop() {
+				last := arrive()
+				next := last
+				if waiting > 0 {
+					next = g.line[0]
+				}
+				g.leave(computing, now)
+				computing = next
+			}
+		})
+	}
+}

@@ -64,7 +64,7 @@ func (q *queue) remove(j *job) bool {
 	if i < 0 {
 		return false
 	}
-	q.jobs[j.group] = slices.Delete(q.jobs[j.group], i, i+1)
+	q.jobs[j.group] = without(q.jobs[j.group], i)
 	q.gone(j)
 	return true
 }
@@ -74,7 +74,18 @@ func (q *queue) takeFirst(g group, n int) {
 	for _, j := range q.jobs[g][:n] {
 		q.gone(j)
 	}
-	q.jobs[g] = slices.Delete(q.jobs[g], 0, n)
+	clear(q.jobs[g][:n])
+	q.jobs[g] = q.jobs[g][n:]
+}
+
+// without removes a job from a line, mostly the first. That moves no other: a backlog may have a
+// hundred thousand, and all who want to join it would wait for the lock meanwhile.
+func without(line []*job, i int) []*job {
+	if i > 0 {
+		return slices.Delete(line, i, i+1)
+	}
+	line[0] = nil
+	return line[1:]
 }
 
 // takeAll takes all jobs out.
