@@ -26,17 +26,24 @@ func (j *job) tooLate(now time.Time) error {
 }
 
 // autoInTime is auto for queries that may have a deadline: if one is not in time where it would be
-// answered first, but is on the other side, it goes there. If it is on neither, the gate decides
-// which queries are late.
+// answered first, but is on the other side, it goes there. If it is on neither, and the device would be
+// late for certain, the gate decides which queries are late. A narrow miss may be the estimate's: it is
+// left to auto. Otherwise, after a moment when a device stands still, cores would get all that is due
+// soon, most of it in vain, and the device batches too small to catch up.
 func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 	first := d.auto(j)
 	if !j.hasDeadline() {
 		return first
 	}
 	estimate, punctual := d.onDevice(j), d.model.known.Load().onDevice(j.quiet).late
-	onCPU = true
-	if !j.misses(j.arrived.Add(time.Duration(float64(estimate) * punctual))) {
-		onCPU = first && d.gate.inTime(j, j.arrived)
+	onCPU = d.gate.inTime(j, j.arrived)
+	switch {
+	case !j.misses(j.arrived.Add(time.Duration(float64(estimate) * punctual))):
+		onCPU = onCPU && first
+	case j.misses(j.arrived.Add(estimate * 2 / 3)):
+		onCPU = true
+	default:
+		onCPU = onCPU || first
 	}
 	switch {
 	case !onCPU:

@@ -234,6 +234,32 @@ func TestLateWait(t *testing.T) {
 	d.queue.takeAll()
 }
 
+// TestNarrowlyLate: a query that a device is estimated to answer a little too late goes to a core that would
+// be in time. If there is none, the device gets it all the same, unless it is late for certain.
+func TestNarrowlyLate(t *testing.T) {
+	d := start(t, Options{Policy: Auto, Cores: 1}, newFake())
+	decide := func(share float64) (onCPU bool) {
+		q := Query{Plan: &Plan{K: 1, Segments: []blockmax.Segment{{}}}, CPU: newMachine(), Due: time.Now().Add(time.Hour)}
+		j := newJob(d, q)
+		j.gpu, j.cpu, j.helped = 10*time.Millisecond, time.Millisecond, time.Millisecond
+		j.due = j.arrived.Add(time.Duration(share * float64(d.onDevice(j))))
+		return d.autoInTime(j)
+	}
+	if !decide(0.8) {
+		t.Error("an idle core does not get what a device would answer too late")
+	}
+	busy := &job{ready: make(chan struct{}, 1), cpu: time.Hour}
+	d.running.Add(1)
+	d.load.Add(int64(busy.cpu))
+	d.gate.enter(busy, false, time.Now())
+	if decide(0.8) {
+		t.Error("what a device would answer a little too late waits for a core that is busy for an hour")
+	}
+	if !decide(0.5) {
+		t.Error("a device gets what it would answer far too late")
+	}
+}
+
 // TestOnDevice: a query waits for the whole batch that it is in, and for those before it.
 func TestOnDevice(t *testing.T) {
 	dev := newFake()
