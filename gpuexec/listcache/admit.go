@@ -94,6 +94,7 @@ func (c *Cache) giveHead(e *entry, find func(rows uint32, o owner) (uint32, bool
 			e.at[x] = 0
 		}
 	}
+	c.change(e) // a list of runs only has no other piece that would
 	c.stats.Lists++
 	return true
 }

@@ -88,6 +88,23 @@ func TestSerial(t *testing.T) {
 	}
 }
 
+// TestSerialOfRuns: a list of runs only, or of one posting, is resident once its head is, though no
+// extent has rows.
+func TestSerialOfRuns(t *testing.T) {
+	c, err := New(Config{Region: Region{Rows: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := []Need{{Key: 1, Head: []uint32{2}, Extents: []uint32{0}}}
+	var b Batch
+	c.Place(need, Region{First: 1000, Rows: 100}, &b)
+	first := b.Lists[0].Serial
+	c.Place(need, Region{First: 1000, Rows: 100}, &b)
+	if first == 0 || b.Lists[0].Serial != first || b.Rows != 0 {
+		t.Errorf("it has serial %d, then %d, and %d rows are copied again", first, b.Lists[0].Serial, b.Rows)
+	}
+}
+
 // TestZeroNeed: a zero Need among others changes nothing, not even the statistics.
 func TestZeroNeed(t *testing.T) {
 	full := Need{Key: 1, Head: []uint32{2}, Extents: []uint32{5, 6}}
