@@ -53,6 +53,7 @@ type work struct {
 	tiles     uint32 // of all parts
 	groups    uint32 // of lead blocks
 	and, or   tileCounts
+	unbounded int // ANDs without bounds
 }
 
 // tileCounts are the tiles of some parts, by whether kernels score them whole, by strips, or by the
@@ -122,6 +123,7 @@ func (b *batch) fill() bool {
 	b.flat.flats.begin(b.lists.known.cleared.Load())
 	b.renew()
 	b.chooseStrips()
+	b.chooseBounds()
 	b.countBits()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.placed.table, b.placed.norms)
@@ -207,7 +209,7 @@ func (b *batch) putQueries(parts uint64, times int) (queries uint64) {
 		if q.plan.After != nil {
 			d.after = keyOf(*q.plan.After)
 		}
-		if q.plan.CountAll {
+		if q.plan.CountAll || q.unbounded {
 			d.bounds = noBounds
 		}
 		d.seed = uint64(q.need) << 32

@@ -20,6 +20,16 @@ func (x *Executor) StripTiles() (n uint32) {
 	return n
 }
 
+// Unbounded is how many ANDs of the last batches went by blocks without bounds.
+func (x *Executor) Unbounded() (n int) {
+	for range slots {
+		s := <-x.free
+		n += s.batch.work.unbounded
+		x.free <- s
+	}
+	return n
+}
+
 // Lose makes the extents missing that lost reports, as if they were not resident.
 func (x *Executor) Lose(lost func(extent int) bool) {
 	for range slots {

@@ -74,19 +74,20 @@ var errDamagedList = errors.New("gpuexec: a damaged list")
 
 // A query is a plan in a batch.
 type query struct {
-	plan     *Plan
-	answer   int    // index of its answer
-	from, to int    // range in the batch's parts; those of AND first
-	blocks   int64  // of all lists of all passes
-	asBits   int64  // of lists that are read as bits, each time that they are
-	need     uint32 // of an OR: a lower bound on the score of the answer's last hit
-	small    uint32 // segments of at most so many documents are left to the CPU
-	left     []blockmax.Span
-	byStrips bool         // kernels/strips.cu scores its tiles
-	byTree   bool         // kernels/tree_strips.cu does
-	tree     compiledTree // of that
-	counted  bool         // kernels/count_matches.cu counts what matches, and nothing is scored
-	steps    [2]int       // of that: a range in the batch's stepper
+	plan      *Plan
+	answer    int    // index of its answer
+	from, to  int    // range in the batch's parts; those of AND first
+	blocks    int64  // of all lists of all passes
+	asBits    int64  // of lists that are read as bits, each time that they are
+	need      uint32 // of an OR: a lower bound on the score of the answer's last hit
+	small     uint32 // segments of at most so many documents are left to the CPU
+	left      []blockmax.Span
+	byStrips  bool         // kernels/strips.cu scores its tiles
+	byTree    bool         // kernels/tree_strips.cu does
+	tree      compiledTree // of that
+	unbounded bool         // an AND that goes by blocks, without bounds
+	counted   bool         // kernels/count_matches.cu counts what matches, and nothing is scored
+	steps     [2]int       // of that: a range in the batch's stepper
 	// Whether it would go by strips if its lists had not changed. The extents that matter were then
 	// not determined.
 	expected bool
@@ -96,7 +97,8 @@ type query struct {
 type part struct {
 	query, segment int
 	way            uint32
-	from, to       int // range in the batch's terms; those of an AND are sorted by length
+	from, to       int  // range in the batch's terms; those of an AND are sorted by length
+	resident       bool // bounds may matter to it, but all blocks of its lists were there when last read, or travel
 }
 
 // A partTerm is a term of a part.

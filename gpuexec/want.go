@@ -49,6 +49,7 @@ func (b *batch) findWanted() {
 		q, terms := &b.queries[p.query], b.termsOf(p)
 		if l.haveAll(terms) {
 			l.wantAll(terms)
+			p.resident = true
 			continue
 		}
 		if p.query != last { // once for all of its parts
