@@ -82,7 +82,7 @@ build() {
   fi
   # For a host with an older C library than this one's: its loader and itself.
   mkdir "$kit/stage/lib"
-  { ldd "$kit"/stage/bin/* 2>/dev/null || true; } | grep -oE '[[:space:]]/[^ ]+' | sort -u | xargs -I{} cp -L {} "$kit/stage/lib/"
+  { ldd "$kit"/stage/bin/* 2>/dev/null || true; } | { grep -oE '[[:space:]]/[^ ]+' || true; } | sort -u | xargs -I{} cp -L {} "$kit/stage/lib/"
   if [ -n "$corpus" ]; then
     "$kit/stage/bin/gpubench" -text "$corpus" -topics "$topics" -write "$kit/stage/gutenberg.lists" -out "$kit/none"
     rm -r "$kit/none"
