@@ -12,7 +12,9 @@ import (
 //
 // On a device it is one over the square of the expected cost. When a batch is done is seen late by a part
 // of a millisecond, which then seems to be time of this batch, and not of the next one. That evens out
-// only if a weight does not depend on it: those that seem to take nearly nothing would decide.
+// only if a weight does not depend on it: those that seem to take nearly nothing would decide. The price
+// is that an estimate that is far too high falls more slowly, to within a fifth in 110 batches instead of
+// 20 if it was ten times too high.
 type fit struct {
 	prices vector
 	side   processor

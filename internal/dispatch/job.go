@@ -41,7 +41,7 @@ type job struct {
 	ungated  bool // it needs no core of the gate
 	forced   bool // no device can answer it
 	partial  blockmax.Partial
-	took     time.Duration // of a device for its batch
+	took     time.Duration // of a device for its batch, or since that began where it is not known
 	ready    chan struct{} // one slot
 
 	alone  bool // its caller will run it (alone.go)

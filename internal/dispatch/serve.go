@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -161,7 +162,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 	d.gpuTrial.use(done.Sub(d.start))
 	due := d.model.noteGPU(b.jobs, moved, took, known, done)
 	for i, j := range b.jobs {
-		j.partial, j.took = answers[i], took
+		j.partial, j.took = answers[i], cmp.Or(took, done.Sub(b.began))
 		j.tell(partial)
 	}
 	if due {
@@ -173,7 +174,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.lock()
 	dev.failures++
-	dev.line.end(b, time.Now())
+	dev.line.drop(b)
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
 	d.stats.FailedBatches++
 	d.stats.FailedOver += int64(len(b.jobs))

@@ -22,25 +22,38 @@ func (t *timeline) begin(b *batch, now time.Time) {
 }
 
 // end removes a batch that was seen to be done. It returns how long the device took for it: the wait for
-// batches before it does not count. If one of these is seen later, because its goroutine waited for a
-// core, it is not known what either of them took: all the time counts as that of the first one seen.
+// batches before it does not count. If one of these is seen later, it is not known what either of them
+// took: all the time counts as that of the first one seen.
+//
+// Mostly the goroutine of the one before waits for a core. But hosts of batches work side by side, so a
+// small one can also reach the device before a large one. So one before counts as done, too, only if at
+// least half of its estimate has passed.
 func (t *timeline) end(b *batch, now time.Time) (took time.Duration, known bool) {
-	at := slices.Index(t.batches, b)
-	t.batches = slices.Delete(t.batches, at, at+1)
-	if b.overtaken {
-		return 0, false
-	}
-	for _, before := range t.batches[:at] {
-		before.overtaken = true
-	}
-	from := b.began
+	at, from := t.drop(b), b.began
 	if t.since.After(from) {
 		from = t.since
+	}
+	if !b.overtaken {
+		took, known = max(0, now.Sub(from)), at == 0
+		passed := now.Sub(t.since)
+		for _, before := range t.batches[:at] {
+			if before.overtaken = before.overtaken || passed >= before.cost/2; !before.overtaken {
+				break
+			}
+			passed -= before.cost
+		}
 	}
 	if now.After(t.since) {
 		t.since = now
 	}
-	return max(0, now.Sub(from)), at == 0
+	return took, known
+}
+
+// drop removes a batch of which it is not known whether the device has done it. It returns its place.
+func (t *timeline) drop(b *batch) (at int) {
+	at = slices.Index(t.batches, b)
+	t.batches = slices.Delete(t.batches, at, at+1)
+	return at
 }
 
 // left estimates how long the device will take for what it has begun.

@@ -33,4 +33,20 @@ func TestTimeline(t *testing.T) {
 	line.begin(d, at(9.2))
 	ends("the second batch", b, 9.2, 0, false, 3*ms)
 	ends("the fourth batch", d, 12, 14*ms/5, true, 0)
+
+	// A small batch that reaches the device before a large one.
+	large, small, next := &batch{cost: 10 * ms}, &batch{cost: ms}, &batch{cost: 2 * ms}
+	line.begin(large, at(20))
+	line.begin(small, at(20))
+	line.begin(next, at(20))
+	ends("the small batch", small, 21, ms, false, 12*ms)
+	ends("the large batch", large, 31, 10*ms, true, 2*ms)
+	ends("the next batch", next, 33, 2*ms, true, 0)
+
+	// One that fails says nothing of those before.
+	e, f := &batch{cost: 3 * ms}, &batch{cost: 3 * ms}
+	line.begin(e, at(40))
+	line.begin(f, at(40))
+	line.drop(f)
+	ends("a batch before one that failed", e, 43, 3*ms, true, 0)
 }
