@@ -74,18 +74,29 @@ func (q *queue) takeFirst(g group, n int) {
 	for _, j := range q.jobs[g][:n] {
 		q.gone(j)
 	}
-	clear(q.jobs[g][:n])
-	q.jobs[g] = q.jobs[g][n:]
+	q.jobs[g] = dropFirst(q.jobs[g], n)
 }
 
-// without removes a job from a line, mostly the first. That moves no other: a backlog may have a
-// hundred thousand, and all who want to join it would wait for the lock meanwhile.
-func without(line []*job, i int) []*job {
-	if i > 0 {
-		return slices.Delete(line, i, i+1)
+// dropFirst removes the first n jobs from a line. Those of a long line do not move: a backlog may have a
+// hundred thousand, and all who want to join it would wait for the lock meanwhile. A short line keeps its
+// memory so.
+func dropFirst(line []*job, n int) []*job {
+	if left := len(line) - n; left <= max(n, shortLine) {
+		return slices.Delete(line, 0, n)
 	}
-	line[0] = nil
-	return line[1:]
+	clear(line[:n])
+	return line[n:]
+}
+
+// shortLine is of how many jobs one may go by moving the others.
+const shortLine = 64
+
+// without removes a job from a line, mostly the first.
+func without(line []*job, i int) []*job {
+	if i == 0 {
+		return dropFirst(line, 1)
+	}
+	return slices.Delete(line, i, i+1)
 }
 
 // takeAll takes all jobs out.
