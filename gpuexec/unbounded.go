@@ -20,10 +20,15 @@ import "github.com/riffle-search/riffle/blockmax"
 // and 305 million 0.90 and 0.59 times.
 const unboundedMost = 40_000_000
 
+// unboundedLongest is how many postings a query of such a batch may have, since the batch takes as long as its longest.
+// Where going without bounds was measured to be better, the longest had 1,050,042.
+const unboundedLongest = 1_250_000
+
 // A blockLoad is what those ANDs of a batch come to that may go without bounds.
 type blockLoad struct {
 	queries  int
 	postings int // of all lists
+	longest  int // of the lists of one query
 }
 
 // unbounded reports whether ANDs that go by blocks do without bounds.
@@ -41,7 +46,7 @@ type blockLoad struct {
 // A query alone waits for no other's longest list, and is at most 9 % slower with bounds. Batches of 2
 // to 15 have not been measured.
 func (s Shape) unbounded(l blockLoad) bool {
-	return l.queries > 1 && l.postings <= s.UnboundedPostings*l.queries && l.postings <= unboundedMost
+	return l.queries > 1 && l.longest <= unboundedLongest && l.postings <= s.UnboundedPostings*l.queries && l.postings <= unboundedMost
 }
 
 // chooseBounds decides whether ANDs that go by blocks do without bounds. Those keep them of whose lists
@@ -55,7 +60,8 @@ func (b *batch) chooseBounds() {
 		q := &b.queries[i]
 		if q.unbounded = b.needsNoBounds(q); q.unbounded {
 			all.queries++
-			all.postings += b.postingsOf(q)
+			n := b.postingsOf(q)
+			all.postings, all.longest = all.postings+n, max(all.longest, n)
 		}
 	}
 	without := b.shape.unbounded(all)

@@ -123,7 +123,7 @@ func (l *track) place(address uint64, bytes int64) {
 		l.thirds[i].address, l.thirds[i].rows = address, uint32(each/rowBytes)
 		address += uint64(each)
 	}
-	l.address, l.rows = address, uint32((bytes-int64(len(l.thirds))*each)/rowBytes)-spareRows
+	l.address, l.rows = address, uint32(max(0, (bytes-int64(len(l.thirds))*each)/rowBytes-spareRows))
 }
 
 // open makes the streams and events of a track.
