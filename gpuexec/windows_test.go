@@ -199,18 +199,18 @@ func TestWindowsTracks(t *testing.T) {
 
 // TestWindowsRuns has so many tiles in a step that warps take runs of them, also of several queries.
 func TestWindowsRuns(t *testing.T) {
-	docs, queries := uint32(40_000), 96
+	docs, queries := uint32(64_000), 600
 	if testing.Short() {
-		docs, queries = 20_000, 48
+		docs, queries = 32_000, 512
 	}
 	c := newCollection(docs, []float64{0.3, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002, 0.0005})
 	rank, rankTile := newRank(docs)
-	x := openStream(t, 64<<10, gpuexec.Options{BatchBytes: 16 << 20}, gpuexec.Shape{TileShift: 9, WindowTiles: 16, Multiprocessors: 1})
+	x := openStream(t, 64<<10, gpuexec.Options{BatchBytes: 32 << 20}, gpuexec.Shape{TileShift: 9, WindowTiles: 64, Multiprocessors: 1})
 	rng := rand.New(rand.NewPCG(8, 8))
-	for range 2 {
+	for _, ks := range [][]int{{1, 10, 100}, {1000}} { // with many hits nearly all tiles are queued
 		var plans []*exectest.Plan
 		for range queries {
-			p := c.plan(rng, blockmax.And, []int{1, 10, 100}[rng.IntN(3)], 1+rng.IntN(4))
+			p := c.plan(rng, blockmax.And, ks[rng.IntN(len(ks))], 1+rng.IntN(4))
 			if rng.IntN(4) == 0 {
 				p.Segments[0].Rank, p.Segments[0].RankTile, p.RankWeight = rank, rankTile, 1<<(20+rng.IntN(9))
 			}
