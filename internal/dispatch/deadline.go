@@ -36,14 +36,13 @@ func (d *Dispatcher) autoInTime(j *job) (onCPU bool) {
 		return first
 	}
 	estimate, punctual := d.onDevice(j), d.model.known.Load().onDevice(j.quiet).late
-	onCPU = d.gate.inTime(j, j.arrived)
 	switch {
 	case !j.misses(j.arrived.Add(time.Duration(float64(estimate) * punctual))):
-		onCPU = onCPU && first
+		onCPU = first && d.gate.inTime(j, j.arrived)
 	case j.misses(j.arrived.Add(estimate * 2 / 3)):
 		onCPU = true
 	default:
-		onCPU = onCPU || first
+		onCPU = first || d.gate.inTime(j, j.arrived)
 	}
 	switch {
 	case !onCPU:

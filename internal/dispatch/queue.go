@@ -88,7 +88,7 @@ func dropFirst(line []*job, n int) []*job {
 	return line[n:]
 }
 
-// shortLine is of how many jobs one may go by moving the others.
+// shortLine is how many jobs may move when those before them leave.
 const shortLine = 64
 
 // without removes a job from a line, mostly the first.

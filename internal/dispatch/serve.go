@@ -174,7 +174,7 @@ func (d *Dispatcher) run(dev *deviceState, b *batch) {
 func (d *Dispatcher) fail(dev *deviceState, b *batch, err error) {
 	d.lock()
 	dev.failures++
-	dev.line.drop(b)
+	dev.line.fail(b, time.Now())
 	lost := !dev.lost.Load() && (dev.Lost() != nil || dev.failures >= patience)
 	d.stats.FailedBatches++
 	d.stats.FailedOver += int64(len(b.jobs))

@@ -29,7 +29,7 @@ func (t *timeline) begin(b *batch, now time.Time) {
 // small one can also reach the device before a large one. So one before counts as done, too, only if at
 // least half of its estimate has passed.
 func (t *timeline) end(b *batch, now time.Time) (took time.Duration, known bool) {
-	at, from := t.drop(b), b.began
+	at, from := t.remove(b), b.began
 	if t.since.After(from) {
 		from = t.since
 	}
@@ -49,8 +49,16 @@ func (t *timeline) end(b *batch, now time.Time) (took time.Duration, known bool)
 	return took, known
 }
 
-// drop removes a batch of which it is not known whether the device has done it. It returns its place.
-func (t *timeline) drop(b *batch) (at int) {
+// fail removes a batch that failed. If it was the oldest, the device computes the next from now on; it says
+// nothing of those before.
+func (t *timeline) fail(b *batch, now time.Time) {
+	if t.remove(b) == 0 && now.After(t.since) {
+		t.since = now
+	}
+}
+
+// remove removes a batch. It returns its place.
+func (t *timeline) remove(b *batch) (at int) {
 	at = slices.Index(t.batches, b)
 	t.batches = slices.Delete(t.batches, at, at+1)
 	return at

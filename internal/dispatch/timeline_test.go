@@ -47,6 +47,16 @@ func TestTimeline(t *testing.T) {
 	e, f := &batch{cost: 3 * ms}, &batch{cost: 3 * ms}
 	line.begin(e, at(40))
 	line.begin(f, at(40))
-	line.drop(f)
+	line.fail(f, at(42))
 	ends("a batch before one that failed", e, 43, 3*ms, true, 0)
+
+	// One that fails as the oldest gives way to the next.
+	g, h := &batch{cost: 3 * ms}, &batch{cost: 3 * ms}
+	line.begin(g, at(50))
+	line.begin(h, at(50))
+	line.fail(g, at(58))
+	if left := line.left(at(59)); left != 2*ms {
+		t.Errorf("a batch whose predecessor failed 1 ms ago: %v left, want 2ms", left)
+	}
+	ends("a batch behind one that failed", h, 61, 3*ms, true, 0)
 }
