@@ -10,33 +10,30 @@ import (
 // Algorithm is the requested one.
 func (x *Executor) Algorithm() Algorithm { return x.options.Algorithm }
 
-// StripTiles is how many tiles of flat lists the last batches had.
-func (x *Executor) StripTiles() (n uint32) {
+// eachBatch does something with the last batch of each slot, when none is under way.
+func (x *Executor) eachBatch(do func(*batch)) {
 	for range slots {
 		s := <-x.free
-		n += s.batch.work.and.strips + s.batch.work.or.strips
+		do(&s.batch)
 		x.free <- s
 	}
+}
+
+// StripTiles is how many tiles of flat lists the last batches had.
+func (x *Executor) StripTiles() (n uint32) {
+	x.eachBatch(func(b *batch) { n += b.work.and.strips + b.work.or.strips })
 	return n
 }
 
 // Unbounded is how many ANDs of the last batches went by blocks without bounds.
 func (x *Executor) Unbounded() (n int) {
-	for range slots {
-		s := <-x.free
-		n += s.batch.work.unbounded
-		x.free <- s
-	}
+	x.eachBatch(func(b *batch) { n += b.work.unbounded })
 	return n
 }
 
 // Lose makes the extents missing that lost reports, as if they were not resident.
 func (x *Executor) Lose(lost func(extent int) bool) {
-	for range slots {
-		s := <-x.free
-		s.batch.lists.lose = lost
-		x.free <- s
-	}
+	x.eachBatch(func(b *batch) { b.lists.lose = lost })
 }
 
 // ForgetFlats drops all flat lists, as happens after one found no room.
@@ -48,11 +45,7 @@ func (x *Executor) ForgetFlats() {
 
 // LongestStep is the most windows that a step of the last batches had, with Options.Stream.
 func (x *Executor) LongestStep() (n int) {
-	for range slots {
-		s := <-x.free
-		n = max(n, s.batch.windowed.most)
-		x.free <- s
-	}
+	x.eachBatch(func(b *batch) { n = max(n, b.windowed.most) })
 	return n
 }
 
@@ -74,11 +67,7 @@ func (x *Executor) FlatLists() (n int) {
 
 // CountUnits is how many units of work the last batches had of plans that are counted.
 func (x *Executor) CountUnits() (n uint32) {
-	for range slots {
-		s := <-x.free
-		n += s.batch.common.countUnits
-		x.free <- s
-	}
+	x.eachBatch(func(b *batch) { n += b.common.countUnits })
 	return n
 }
 
@@ -98,12 +87,10 @@ func (x *Executor) FlatBytes() int64 {
 
 // Renewed is how many lists the last batches have made flat before they were scored.
 func (x *Executor) Renewed() (n int) {
-	for range slots {
-		s := <-x.free
-		n += len(s.batch.flat.renewed)
-		s.batch.flat.renewed = s.batch.flat.renewed[:0]
-		x.free <- s
-	}
+	x.eachBatch(func(b *batch) {
+		n += len(b.flat.renewed)
+		b.flat.renewed = b.flat.renewed[:0]
+	})
 	return n
 }
 

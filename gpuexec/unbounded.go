@@ -1,6 +1,10 @@
 package gpuexec
 
-import "github.com/riffle-search/riffle/blockmax"
+import (
+	"slices"
+
+	"github.com/riffle-search/riffle/blockmax"
+)
 
 // ANDs that go by blocks do so with bounds or without.
 //
@@ -58,7 +62,7 @@ func (b *batch) chooseBounds() {
 	var all blockLoad
 	for i := range b.queries {
 		q := &b.queries[i]
-		if q.unbounded = b.needsNoBounds(q); q.unbounded {
+		if q.unbounded = b.mayDoWithoutBounds(q); q.unbounded {
 			all.queries++
 			n := b.postingsOf(q)
 			all.postings, all.longest = all.postings+n, max(all.longest, n)
@@ -77,17 +81,12 @@ func (b *batch) chooseBounds() {
 	}
 }
 
-// needsNoBounds reports whether a query is an AND that goes by blocks, all of which are there.
-func (b *batch) needsNoBounds(q *query) bool {
+// mayDoWithoutBounds reports whether a query is an AND that goes by blocks, all of which are there.
+func (b *batch) mayDoWithoutBounds(q *query) bool {
 	if q.plan.Mode != blockmax.And || q.byStrips || q.byTree || q.counted {
 		return false
 	}
-	for i := range b.parts[q.from:q.to] {
-		if !b.parts[q.from+i].resident {
-			return false
-		}
-	}
-	return q.from < q.to
+	return q.from < q.to && !slices.ContainsFunc(b.parts[q.from:q.to], func(pt part) bool { return !pt.resident })
 }
 
 // postingsOf is how many postings the lists of a query have.
