@@ -55,6 +55,9 @@ func (c *compiler) refuse(n *language.Node, offset int, reason, hint string) (Qu
 	if err := c.fail(offset, reason, hint); err != nil {
 		return nil, false, err
 	}
+	if len(c.fields) == 0 {
+		return IDs{}, true, nil
+	}
 	text := c.text[n.Start:n.End]
 	return c.match(c.fields, text, 1), c.hasWords(c.fields, text), nil
 }
@@ -125,6 +128,9 @@ func (c *compiler) node(n *language.Node, at place) (q Query, has bool, err erro
 		}
 	}
 	if len(inner.fields) == 0 && n.Kind != language.Group && n.Kind != language.All && n.Kind != language.JSON {
+		if c.o.Fields != nil {
+			return IDs{}, true, nil
+		}
 		return c.refuse(n, n.Start, "there is no field to search", "write field:word")
 	}
 	q, has, err = c.unit(n, inner)

@@ -53,7 +53,8 @@ type ParseOptions struct {
 	Schema *Schema
 
 	// Fields are searched for what names no field, each with its boost. A document matches if one of
-	// them does. Without Fields, everything must name a field.
+	// them does. Without Fields, everything must name a field. If they are empty but not nil, as those
+	// of an index that has no text yet, what names no field matches nothing.
 	Fields []string
 	Boosts map[string]float64
 
@@ -158,7 +159,7 @@ func newCompiler(o *ParseOptions) (*compiler, error) {
 	if c.o.Mode != ModeOr && c.o.Mode != ModeAnd {
 		return nil, plan.Errorf("ParseOptions.Mode", "must be ModeOr or ModeAnd, not %d", c.o.Mode)
 	}
-	if c.o.Lenient && len(c.o.Fields) == 0 {
+	if c.o.Lenient && c.o.Fields == nil {
 		return nil, plan.Errorf("ParseOptions.Lenient", "needs Fields, in which it searches for what cannot be read")
 	}
 	for _, name := range c.o.Fields {

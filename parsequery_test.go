@@ -479,6 +479,9 @@ func TestParseOptions(t *testing.T) {
 		{"a b c", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxClauses: 2}, "f:a f:b"},
 		{"aé", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxBytes: 2}, "f:a"},
 		{"((a))", ParseOptions{Fields: []string{"f"}, Lenient: true, MaxDepth: 2}, `(f:\(a\))`},
+		{"a", ParseOptions{Fields: []string{}}, `{"ids":{"values":[]}}`},
+		{"+a^2 g:b", ParseOptions{Fields: []string{}}, `+{"ids":{"values":[]}} g:b`},
+		{`a"`, ParseOptions{Fields: []string{}, Lenient: true}, `{"ids":{"values":[]}}`},
 	} {
 		q, err := ParseQuery(c.text, &c.o)
 		if err != nil {

@@ -329,6 +329,11 @@ func TestTokens(t *testing.T) {
 func TestFields(t *testing.T) {
 	w := newWorld(t, "a", "b", "c")
 	x := w.create(3)
+	if q, err := x.ParseQuery(deadline(t), "rare", nil, cluster.Token{}); err != nil {
+		t.Errorf("before there is a text: %v", err)
+	} else if n, err := x.Count(deadline(t), q, nil); err != nil || n != 0 {
+		t.Errorf("before there is a text, %d documents have a word: %v", n, err)
+	}
 	var b riffle.Batch
 	for i := range 20 {
 		b.Put(fmt.Sprint("d", i), map[string]any{"added": "rare words", "n": i})

@@ -81,6 +81,7 @@ func (ix *generation) ParseQuery(ctx context.Context, text string, o *riffle.Par
 		if err != nil {
 			return nil, err
 		}
+		options.Fields = []string{} // there may be no text yet
 		for _, f := range fields {
 			if f.Norms { // of texts alone
 				options.Fields = append(options.Fields, f.Name)

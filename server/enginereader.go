@@ -27,6 +27,7 @@ func (e engineReader) ParseQuery(_ context.Context, text string, o *riffle.Parse
 		if err != nil {
 			return nil, err
 		}
+		o.Fields = []string{} // there may be no text yet
 		for _, f := range list {
 			if f.Norms { // of texts alone
 				o.Fields = append(o.Fields, f.Name)
