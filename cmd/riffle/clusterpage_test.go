@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // clusterPageWords is the most words of docs/CLUSTER.md.
@@ -58,17 +59,24 @@ func TestClusterPage(t *testing.T) {
 			return addresses[a]
 		})
 	}
-	run := func(line, url string) string {
-		t.Helper()
+	try := func(line, url string) (string, error) {
 		line = strings.ReplaceAll(local(line), "http://localhost:7700", url)
 		if riffle, ok := strings.CutPrefix(line, "riffle "); ok {
 			line = os.Args[0] + " " + riffle
 		}
 		out, err := exec.Command("sh", "-e", "-c", line).CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s: %v: %s", line, err, out)
+			err = fmt.Errorf("%s: %w: %s", line, err, out)
 		}
-		return string(out)
+		return string(out), err
+	}
+	run := func(line, url string) string {
+		t.Helper()
+		out, err := try(line, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
 	}
 	key, serve, _ := strings.Cut(blocks[1], "\n")
 	run(key, "")
@@ -102,11 +110,24 @@ func TestClusterPage(t *testing.T) {
 	if len(all) != cap(nodes) {
 		t.Fatalf("%d nodes serve", len(all))
 	}
+	commands := regexp.MustCompile(`(?m)^\S.*\n( .*\n)*`).FindAllString(blocks[2], -1)
+	if len(commands) != 5 {
+		t.Fatalf("the commands are %q", commands)
+	}
 	var outs []string
-	for _, command := range regexp.MustCompile(`(?m)^\S.*\n( .*\n)*`).FindAllString(blocks[2], -1) {
+	for _, command := range commands[:4] {
 		outs = append(outs, run(command, all[0].url))
 	}
-	if len(outs) != 5 || !strings.Contains(outs[1], `"token"`) || !strings.Contains(outs[2], "Moby Dick") || !strings.Contains(outs[3], `"hits"`) || !strings.Contains(outs[4], "n3") {
+	// The status has faults, and so exits with 1, until each node is known to all servers and has its replicas.
+	for end := time.Now().Add(20 * time.Second); len(outs) == 4; time.Sleep(10 * time.Millisecond) {
+		out, err := try(commands[4], all[0].url)
+		if err == nil {
+			outs = append(outs, out)
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(outs[1], `"token"`) || !strings.Contains(outs[2], "Moby Dick") || !strings.Contains(outs[3], `"hits"`) || !strings.Contains(outs[4], "n3") {
 		t.Errorf("the answers are %q", outs)
 	}
 }
