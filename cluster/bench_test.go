@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/riffle-search/riffle/cluster/embedded"
 	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/scatter"
+	"github.com/riffle-search/riffle/internal/freeport"
 )
 
 // passages returns the first passages of gutenberg-a.
@@ -102,18 +102,14 @@ func small(b *testing.B, copies, shards, replicas int, nodes ...string) *cluster
 func serve(b *testing.B, dir string, n int) (servers []*embedded.Server) {
 	b.Helper()
 	var addresses []string
-	var free []net.Listener
 	if n > 1 {
 		for range n { // every server must know all from the beginning
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			address, err := freeport.Address()
 			if err != nil {
 				b.Fatal(err)
 			}
-			addresses, free = append(addresses, l.Addr().String()), append(free, l)
+			addresses = append(addresses, address)
 		}
-	}
-	for _, l := range free {
-		l.Close()
 	}
 	for i := range n {
 		name := fmt.Sprint("s", i)

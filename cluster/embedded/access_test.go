@@ -20,6 +20,7 @@ import (
 
 	"github.com/riffle-search/riffle/cluster/access"
 	"github.com/riffle-search/riffle/cluster/embedded"
+	"github.com/riffle-search/riffle/internal/freeport"
 )
 
 // TestPortOfServers: a server in a cluster listens for clients, too, and lets none in.
@@ -189,12 +190,11 @@ func TestClientTLS(t *testing.T) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // lines is a log.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -31,17 +30,8 @@ func newTrio(t *testing.T) *trio {
 	c := &trio{t: t}
 	dir := t.TempDir()
 	var addresses []string
-	var listeners []net.Listener
 	for range c.servers { // every server must know all from the beginning
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, l.Addr().String())
-		listeners = append(listeners, l)
-	}
-	for _, l := range listeners {
-		l.Close()
+		addresses = append(addresses, freeAddress(t))
 	}
 	for i := range c.servers {
 		name := fmt.Sprint("n", i)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/riffle-search/riffle/client"
 	"github.com/riffle-search/riffle/examples/stdlib/library"
+	"github.com/riffle-search/riffle/internal/freeport"
 )
 
 func newClusterDemo() *cobra.Command {
@@ -113,7 +114,7 @@ func (d *clusterDemo) start(ctx context.Context) error {
 	var routes []string
 	for i := range demoNodes {
 		n := &demoNode{name: fmt.Sprint("n", i+1)}
-		route, err := freeAt("127.0.0.1:0")
+		route, err := freeport.Address()
 		if err == nil {
 			n.nats, err = freeAt(fmt.Sprint("127.0.0.1:", demoNATS+i))
 		}
@@ -153,10 +154,7 @@ func (d *clusterDemo) start(ctx context.Context) error {
 func freeAt(address string) (string, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return "", err
+		return freeport.Address()
 	}
 	return l.Addr().String(), l.Close()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -11,17 +10,17 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/riffle-search/riffle/internal/freeport"
 )
 
 // freeAddress returns an address of this machine at which nobody listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // TestServeCluster serves an index with shards from a node with a server of NATS of its own, and from another process
