@@ -287,7 +287,7 @@ func (b *aggregationBuilder) clause(place string, q Query) (c plan.Clause, err e
 		return c, nil
 	}
 	if err = q.Validate(); err == nil {
-		c, err = rewrite(q, b.rw, 1)
+		c, err = rewriteUnscored(q, b.rw, 1)
 	}
 	if err != nil {
 		return c, plan.Errorf(place, "%w", err)

@@ -22,7 +22,9 @@ type DisMax struct {
 // scores are multiplied by Factor. Unlike MustNot, it keeps them.
 //
 // Positive is evaluated twice, so the query takes up to twice its time, and its terms count twice
-// against the limit of a query.
+// against the limit of a query. A Boosting in Positive doubles both once more, so few levels fit in
+// the limit. Where scores do not count, such as in a filter or in Negative, only Positive is evaluated,
+// and once.
 type Boosting struct {
 	Positive Query
 	Negative Query
@@ -52,7 +54,7 @@ func (q Boosting) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error)
 	if err != nil {
 		return plan.Clause{}, err
 	}
-	negative, err := rewrite(q.Negative, rw, 1)
+	negative, err := rewriteUnscored(q.Negative, rw, 1)
 	if err != nil {
 		return plan.Clause{}, err
 	}

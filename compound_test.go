@@ -3,6 +3,7 @@ package riffle
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -58,14 +59,48 @@ func TestBoosting(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDeepBoostings: where scores count, each level doubles those inside its Positive, and 99 levels are
+// refused by name. Where only documents count, the same 99 levels are the innermost query.
+func TestDeepBoostings(t *testing.T) {
 	ix := newCompoundIndex(t, nil)
-	deep := Query(Prefix{"text", "w", false})
+	ship := Query(Term{"text", "ship"})
+	deep, inner := Query(Prefix{"text", "sh", false}), ship
 	for range 99 {
-		deep = Boosting{deep, All{}, 0.5}
+		deep, inner = Boosting{deep, All{}, 0.5}, Boosting{ship, inner, 0.5}
 	}
 	var qe *QueryError
-	if _, err := ix.Search(t.Context(), deep, nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), "more than 4096 terms") {
-		t.Errorf("99 levels: %v", err)
+	if _, err := ix.Search(t.Context(), deep, nil); !errors.As(err, &qe) || qe.Part != "Boosting.Positive" || !strings.Contains(err.Error(), "more than 4096 terms: each Boosting doubles") {
+		t.Errorf("99 levels of Positive: %v", err)
+	}
+	title := Term{"title", "t0"}
+	fixed := func(filter Query) Query {
+		return FunctionScore{Query: title, Functions: []ScoreFunction{Fixed{Weight: 3, Filter: filter}}}
+	}
+	for _, c := range []struct{ deep, flat Query }{
+		{inner, Boosting{ship, ship, 0.5}},
+		{Boosting{title, deep, 0.5}, Boosting{title, ship, 0.5}},
+		{Boosting{title, Bool{Must: []Query{Boost{deep, 2}}}, 0.5}, Boosting{title, ship, 0.5}},
+		{Bool{Must: []Query{title}, Filter: []Query{deep}}, Bool{Must: []Query{title}, Filter: []Query{ship}}},
+		{Bool{MustNot: []Query{deep}}, Bool{MustNot: []Query{ship}}},
+		{ConstantScore{deep, 2}, ConstantScore{ship, 2}},
+		{fixed(deep), fixed(ship)},
+	} {
+		_, got := ix.hits(c.deep)
+		_, want := ix.hits(c.flat)
+		if len(want) == 0 || !maps.Equal(got, want) {
+			t.Errorf("%v scores %v, want %v", c.flat, got, want)
+		}
+	}
+	aggs := map[string]Aggregation{"ships": FiltersAggregation{Filters: map[string]Query{"deep": deep, "flat": ship}}}
+	b := ix.search(All{}, &SearchOptions{Aggregations: aggs}).Aggregations["ships"].Buckets
+	if len(b) != 2 || b[0].Count != 6 || b[1].Count != 6 {
+		t.Errorf("buckets %v, want 6 documents each", b)
+	}
+	unknown := Boosting{ship, Boosting{ship, match("unknown", "x"), 0.5}, 0.5}
+	if _, err := ix.Search(t.Context(), unknown, nil); !errors.As(err, &qe) || qe.Part != "Match.Field" {
+		t.Errorf("an unknown field where it can do nothing: %v", err)
 	}
 }
 

@@ -163,7 +163,7 @@ func filtered(p plan.FunctionPart, rw *plan.Rewriter, weight float64, filter Que
 	case rw == nil:
 		return p, validate(filter, 1)
 	}
-	c, err := rewrite(filter, rw, 1)
+	c, err := rewriteUnscored(filter, rw, 1)
 	p.Filter = &c
 	return p, err
 }

@@ -162,6 +162,12 @@ func rewrite(q Query, rw *plan.Rewriter, boost float64) (plan.Clause, error) {
 	return q.rewrite(rw, boost)
 }
 
+// rewriteUnscored is rewrite for a query of which only the documents count: a filter, or what demotes.
+func rewriteUnscored(q Query, rw *plan.Rewriter, boost float64) (plan.Clause, error) {
+	defer rw.Unscored(rw.Unscored(true))
+	return rewrite(q, rw, boost)
+}
+
 func (q Match) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
 	return rw.Match(plan.Match(q), boost)
 }
@@ -178,9 +184,10 @@ func (q Bool) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, error) {
 	for _, part := range [...]struct {
 		part    plan.Part
 		queries []Query
-	}{{plan.Must, q.Must}, {plan.Should, q.Should}, {plan.MustNot, q.MustNot}, {plan.Filter, q.Filter}} {
+		rewrite func(Query, *plan.Rewriter, float64) (plan.Clause, error)
+	}{{plan.Must, q.Must, rewrite}, {plan.Should, q.Should, rewrite}, {plan.MustNot, q.MustNot, rewriteUnscored}, {plan.Filter, q.Filter, rewriteUnscored}} {
 		for _, sub := range part.queries {
-			c, err := rewrite(sub, rw, boost)
+			c, err := part.rewrite(sub, rw, boost)
 			if err != nil {
 				return plan.Clause{}, err
 			}
@@ -205,7 +212,7 @@ func (q ConstantScore) rewrite(rw *plan.Rewriter, boost float64) (plan.Clause, e
 	if err != nil {
 		return plan.Clause{}, err
 	}
-	inner, err := rewrite(q.Query, rw, 1)
+	inner, err := rewriteUnscored(q.Query, rw, 1)
 	return plan.Constant(inner, score), err
 }
 

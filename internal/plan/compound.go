@@ -40,43 +40,52 @@ func CheckBoosting(factor float64) error {
 // It is the best of two clauses of which a document matches one: positive without negative, and, with
 // other weights, positive filtered by negative. So executors need no arithmetic of their own, and the
 // bound of the whole is the higher one of the two, not their sum.
+//
+// The price is that positive doubles, and with it each Boosting in positive, down to the innermost. Where
+// nothing scores, positive alone says the same, so there nothing doubles.
 func (rw *Rewriter) Boosting(positive, negative Clause, factor float64) (Clause, error) {
-	demoted, err := rw.copyOf(positive, factor)
-	if err != nil {
-		return Clause{}, err
+	if rw.unscored {
+		return positive, nil
 	}
-	filter, err := rw.copyOf(negative, 1)
+	demoted, ok := rw.copyOf(positive, factor)
+	if !ok {
+		return Clause{}, Errorf("Boosting.Positive", "more than %d terms: each Boosting doubles those of its Positive, so nest fewer", MaxClauses)
+	}
+	filter, ok := rw.copyOf(negative, 1)
+	if !ok {
+		return Clause{}, Errorf("Boosting.Negative", "more than %d terms: each Boosting doubles those of its Negative", MaxClauses)
+	}
 	return Clause{kind: clauseBool, best: true, should: []Clause{
 		{kind: clauseBool, must: []Clause{positive}, not: []Clause{negative}},
 		{kind: clauseBool, must: []Clause{demoted}, filter: []Clause{filter}, repeats: true},
-	}}, err
+	}}, nil
 }
 
 // copyOf returns a copy of a clause that shares no clauses with it, and whose scores are multiplied by a
-// factor. Every clause of it counts as a term, so that clauses that double at each level stay bounded.
-func (rw *Rewriter) copyOf(c Clause, factor float64) (Clause, error) {
+// factor. Every clause of it counts as a term, so that clauses that double at each level stay bounded; ok is
+// false if they are too many.
+func (rw *Rewriter) copyOf(c Clause, factor float64) (_ Clause, ok bool) {
 	if rw.n++; rw.n > MaxClauses {
-		return Clause{}, errTooManyTerms()
+		return Clause{}, false
 	}
 	c.boost *= factor
 	if c.kind == clauseConstant {
 		c.score, factor = c.score*factor, 1
 	}
 	if c.strict != nil {
-		strict, err := rw.copyOf(*c.strict, factor)
-		if err != nil {
-			return Clause{}, err
+		strict, ok := rw.copyOf(*c.strict, factor)
+		if !ok {
+			return Clause{}, false
 		}
 		c.strict = &strict
 	}
 	for _, part := range [...]*[]Clause{&c.must, &c.should, &c.not, &c.filter} {
 		*part = slices.Clone(*part)
 		for i := range *part {
-			var err error
-			if (*part)[i], err = rw.copyOf((*part)[i], factor); err != nil {
-				return Clause{}, err
+			if (*part)[i], ok = rw.copyOf((*part)[i], factor); !ok {
+				return Clause{}, false
 			}
 		}
 	}
-	return c, nil
+	return c, true
 }

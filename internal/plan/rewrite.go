@@ -58,6 +58,8 @@ type Rewriter struct {
 	iv *document.Inverter
 	n  int // terms so far
 
+	unscored bool // see Unscored
+
 	blend int // fuzzy words so far
 
 	index        Index       // index of the query; nil where fields are not checked
@@ -70,6 +72,13 @@ type Rewriter struct {
 	tokens []queryToken // reused from match to match
 	text   string       // of the current match
 	emit   func([]analysis.Token)
+}
+
+// Unscored says whether only the documents of the queries that follow count, and not their scores. It
+// returns what was said before.
+func (rw *Rewriter) Unscored(unscored bool) (before bool) {
+	before, rw.unscored = rw.unscored, unscored
+	return before
 }
 
 // All is the clause of every document, with score 0.
