@@ -184,7 +184,7 @@ func TestGPUAnswersAlike(t *testing.T) {
 		}
 		st, err := ix.Stats()
 		ix.must(err)
-		if s := st.GPU.Searches; s.Batches == 0 || s.OnBoth == 0 || a.plans+b.plans == 0 {
+		if s := st.GPU.Searches; s.Batches == 0 || s.OnBoth == 0 || s.Refused == 0 || a.plans+b.plans == 0 {
 			t.Errorf("%v: %+v", policy, s)
 		}
 	}

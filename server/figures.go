@@ -80,6 +80,8 @@ var ownFigures = []figure{
 	ofGPUs("riffle_gpu_batched_searches_total", counterKind, "Searches in these batches.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.Queries) }),
 	ofGPUs("riffle_gpu_busy_seconds_total", counterKind, "Time that GPUs have worked on batches.", func(g *riffle.GPUStats) float64 { return g.Searches.Device.Seconds() }),
 	ofGPUs("riffle_gpu_failed_batches_total", counterKind, "Batches that failed.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.FailedBatches) }),
+	ofGPUs("riffle_gpu_failed_over_total", counterKind, "Searches of batches that failed, which the CPU answered.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.FailedOver) }),
+	ofGPUs("riffle_gpu_refused_total", counterKind, "Searches that GPUs cannot answer, so that the CPU did alone.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.Refused) }),
 	ofGPUs("riffle_gpu_turned_away_total", counterKind, "Searches for the CPU because the GPUs' queue was full.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.TurnedAway) }),
 	ofGPUs("riffle_gpu_queued", gaugeKind, "Searches that wait for a GPU.", func(g *riffle.GPUStats) float64 { return float64(g.Searches.Queued) }),
 	ofDevices("riffle_gpu_lost", gaugeKind, "1 for a GPU that can no longer be used.", func(d *riffle.GPUDeviceStats) float64 {

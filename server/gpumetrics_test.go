@@ -52,6 +52,7 @@ func TestGPUMetrics(t *testing.T) {
 	g := &riffle.GPUStats{Devices: make([]riffle.GPUDeviceStats, 2)}
 	q := &g.Searches
 	q.Batches, q.Queries, q.Device, q.FailedBatches, q.TurnedAway, q.Queued = 2, 3, 5*time.Second, 7, 11, 13
+	q.FailedOver, q.Refused = 41, 43
 	c := &g.Devices[0].Cache
 	c.Bytes, c.UsedBytes, c.WantedBytes, c.HitBytes, c.CopiedBytes, c.EvictedBytes = 17, 19, 23, 29, 31, 37
 	g.Devices[1].Lost = "it has fallen off the bus"
@@ -61,6 +62,7 @@ func TestGPUMetrics(t *testing.T) {
 	want := map[string]float64{
 		"riffle_gpu_batches_total books": 2, "riffle_gpu_batched_searches_total books": 3, "riffle_gpu_busy_seconds_total books": 5,
 		"riffle_gpu_failed_batches_total books": 7, "riffle_gpu_turned_away_total books": 11, "riffle_gpu_queued books": 13,
+		"riffle_gpu_failed_over_total books": 41, "riffle_gpu_refused_total books": 43,
 	}
 	for name, v := range map[string]float64{"bytes": 17, "used_bytes": 19, "wanted_bytes_total": 23, "hit_bytes_total": 29, "copied_bytes_total": 31, "evicted_bytes_total": 37} {
 		want["riffle_gpu_cache_"+name+" 0 books"], want["riffle_gpu_cache_"+name+" 1 books"] = v, 0

@@ -143,6 +143,7 @@ type gpuFigures struct {
 	Alone      int64         `json:"on_gpu"`  // queries that a GPU answered alone
 	Completed  int64         `json:"on_both"` // completed by the CPU
 	CPU        int64         `json:"on_cpu"`  // answered by the CPU alone
+	Refused    int64         `json:"refused"` // of these, those that a GPU cannot answer
 	FailedOver int64         `json:"failed_over"`
 	MovedBytes int64         `json:"moved_bytes"`
 	Devices    []cacheFigure `json:"devices"`
@@ -166,7 +167,7 @@ func newGPUFigures(st *riffle.GPUStats) *gpuFigures {
 	}
 	s := st.Searches
 	f := &gpuFigures{
-		Batches: s.Batches, Alone: s.OnGPU, Completed: s.OnBoth, CPU: s.OnCPU, FailedOver: s.FailedOver, MovedBytes: s.MovedBytes,
+		Batches: s.Batches, Alone: s.OnGPU, Completed: s.OnBoth, CPU: s.OnCPU, Refused: s.Refused, FailedOver: s.FailedOver, MovedBytes: s.MovedBytes,
 	}
 	for _, d := range st.Devices {
 		f.Devices = append(f.Devices, cacheFigure{
@@ -181,7 +182,7 @@ func (f *gpuFigures) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "batches\t%d\nqueries answered by a GPU alone\t%d\nqueries completed by the CPU\t%d\nqueries answered by the CPU\t%d\n",
 		f.Batches, f.Alone, f.Completed, f.CPU)
-	fmt.Fprintf(w, "queries of failed batches\t%d\nbytes copied to GPUs\t%d\n", f.FailedOver, f.MovedBytes)
+	fmt.Fprintf(w, "queries that a GPU cannot answer\t%d\nqueries of failed batches\t%d\nbytes copied to GPUs\t%d\n", f.Refused, f.FailedOver, f.MovedBytes)
 	for i, d := range f.Devices {
 		fmt.Fprintf(w, "gpu %d\t%s %s\n  cache\t%d of %d bytes, %d lists, %d extents\n  hit rate by bytes\t%.1f %%\n",
 			i, d.Name, d.Lost, d.UsedBytes, d.Bytes, d.Lists, d.Extents, 100*d.HitRate)

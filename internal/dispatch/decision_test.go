@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,47 @@ func TestDecisionForced(t *testing.T) {
 	for range 2 {
 		if got := why(start(t, Options{Policy: Devices, Delay: time.Microsecond}, f), Any); got != "the GPU failed to answer its batch" {
 			t.Errorf("after a failure: %q", got)
+		}
+	}
+}
+
+// A pickyDevice refuses trees, and says so beforehand.
+type pickyDevice struct{ *fakeDevice }
+
+func (pickyDevice) Refuses(p *Plan) error {
+	if p.Tree != nil {
+		return errors.New("a tree")
+	}
+	return nil
+}
+
+// TestRefused: queries that devices cannot answer are counted, whether a device knows it at once or only in
+// its batch; those that the CPU gets for another reason are not.
+func TestRefused(t *testing.T) {
+	flat, tree := somePlan(t, 0), somePlan(t, 0)
+	tree.Tree = &blockmax.Node{Should: []blockmax.Node{{Leaf: true}}}
+	for _, c := range []struct {
+		policy Policy
+		picky  bool
+		plan   *Plan
+		on     Side
+		want   int64
+	}{
+		{Devices, true, tree, Any, 1}, {Devices, true, tree, OnGPU, 1}, {Devices, true, tree, OnCPU, 0}, {Devices, true, flat, Any, 0},
+		{Devices, false, tree, Any, 1}, {Devices, false, tree, OnGPU, 1}, {Devices, false, flat, OnGPU, 0},
+		{Auto, true, tree, Any, 1},
+		{Processors, true, tree, Any, 0}, {Processors, true, tree, OnGPU, 1}, {Processors, true, flat, Any, 0},
+	} {
+		var dev Device = newFake()
+		if c.picky {
+			dev = pickyDevice{newFake()}
+		}
+		d := New([]Device{dev}, Options{Policy: c.policy, Delay: 1})
+		a, err := d.TopK(t.Context(), Query{Plan: c.plan, CPU: cpuexec.Executor{}, On: c.on})
+		s := d.Stats()
+		d.Close()
+		if err != nil || s.Refused != c.want || c.want > 0 && (a.By != OnCPU || s.OnCPU != 1) {
+			t.Errorf("policy %v, picky %v, on %v, tree %v: by %v, %v, %+v; want %d refused", c.policy, c.picky, c.on, c.plan.Tree != nil, a.By, err, s, c.want)
 		}
 	}
 }

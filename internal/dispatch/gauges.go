@@ -23,7 +23,7 @@ type gauges struct {
 	// Queries of the CPU that those two do not count, because others go before them: rescued ones, and late ones that wait until nobody else does.
 	apart atomic.Int64
 
-	computed, completed, given, turnedAway atomic.Int64 // of Stats
+	computed, completed, given, turnedAway, refusals atomic.Int64 // of Stats
 
 	cores atomic.Int64 // that all queries may have: gate.always
 

@@ -186,6 +186,7 @@ func (j *job) complete(ctx context.Context) (Answer, error) {
 	j.cpu = 0 // what remains of it is unknown
 	if j.allOpen() {
 		by = OnCPU
+		j.d.refusals.Add(1)
 	} else {
 		j.query.FailLate = false // it has begun
 	}

@@ -18,6 +18,11 @@ type Stats struct {
 	OnCPU  int64 // queries answered by the CPU alone
 	ToCPU  int64 // queries that a policy gave to the CPU
 
+	// Queries that devices cannot answer, which the CPU answered alone: their plans are of a form or a
+	// size that devices refuse, or all their segments are small. Sorts, aggregations and what else is
+	// meant for the CPU do not count, and with policy Processors only queries that demand a device do.
+	Refused int64
+
 	TurnedAway    int64 // queries for the CPU because the queue was full
 	Withdrawn     int64 // queries whose callers stopped waiting
 	FailedBatches int64
@@ -34,6 +39,7 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.unlock()
 	s := d.stats
 	s.OnCPU, s.OnBoth, s.ToCPU, s.TurnedAway = d.computed.Load(), d.completed.Load(), d.given.Load(), d.turnedAway.Load()
+	s.Refused = d.refusals.Load()
 	s.Queued, s.Running = d.queue.len()+len(d.waiting), int(d.running.Load()+d.apart.Load())
 	return s
 }

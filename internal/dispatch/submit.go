@@ -20,7 +20,7 @@ func (d *Dispatcher) Submit(q Query) (Ticket, error) {
 	case q.On == OnGPU && !usable:
 		j.release()
 		return Ticket{}, device.ErrNoDevice
-	case q.On == OnCPU || !usable || q.On == Any && d.refused(q.Plan):
+	case q.On == OnCPU || !usable || d.refuses(&q):
 		j.forced = true
 		d.given.Add(1)
 		j.tell(toCPU)
@@ -41,10 +41,20 @@ func (d *Dispatcher) give(j *job) {
 	j.tell(toCPU)
 }
 
-// refused reports whether the devices cannot answer a plan. All are alike.
-func (d *Dispatcher) refused(p *Plan) bool {
+// refuses reports whether the devices cannot answer a query, unless it demands one: then it goes there,
+// and comes back without an answer. All devices are alike.
+func (d *Dispatcher) refuses(q *Query) bool {
+	if q.On != Any {
+		return false
+	}
 	r, ok := d.devices[0].Device.(Refuser)
-	return ok && r.Refuses(p) != nil
+	if !ok || r.Refuses(q.Plan) == nil {
+		return false
+	}
+	if d.options.Policy != Processors {
+		d.refusals.Add(1)
+	}
+	return true
 }
 
 // withdraw removes a job whose caller no longer waits. It reports false when it is too late.
