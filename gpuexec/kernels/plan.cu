@@ -379,9 +379,11 @@ extern "C" __global__ void __launch_bounds__(256, 3) queue_and_mark(const Batch 
       const Part &other = b.parts[index];
       const Query &its = b.queries[other.query];
       get_to_know(&known, b, other, index);
-      if (its.node_count) {
+      if (its.node_count) {  // by a call for each tile; lists of flat queries are read for all of them at once
 #pragma unroll
-        for (uint32_t t = 0; t < tiles_at_once; t++) bound[t] = bound_tree(b, other, tile[t]);
+        for (uint32_t t = 0; t < tiles_at_once; t++) {
+          if (t < count) bound[t] = bound_tree(b, other, tile[t]);
+        }
       } else {
         bound_strips<tiles_at_once>(other, known.of, b.tile_shift, its.rank_weight, tile, bound);
       }
