@@ -153,7 +153,7 @@ func (b *bench) read() error {
 
 // measure makes a measurement, unless it is already recorded or time is up.
 func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
-	if b.known[b.c.Name+" "+part+" "+name] {
+	if b.has(part, name) {
 		return nil
 	}
 	if time.Since(b.start) > b.budget {
@@ -187,6 +187,9 @@ func (b *bench) measure(part, name string, do func() ([]figure, error)) error {
 	_, err = b.file.Write(append(line, '\n'))
 	return err
 }
+
+// has reports whether something has been measured.
+func (b *bench) has(part, name string) bool { return b.known[b.c.Name+" "+part+" "+name] }
 
 // progress says that something is done that has taken long.
 func (b *bench) progress(began time.Time, what string) {

@@ -18,12 +18,12 @@ import (
 // tiny is what an emulated GPU can do in a few seconds.
 var tiny = strings.Fields(`-docs 20000 -queries 30 -time 1ms -k 10 -batch 8 -cache 0,40 -threads 32 -delays 1 -clients 6
 	-batch-bytes 8388608 -column-bytes 1048576 -flat-bytes 8388608 -strip-tiles -1 -memory 33554432
-	-tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32`)
+	-tile-shift 12 -tile-threads 64 -lead-threads 64 -range-threads 32 -change-step 20ms`)
 
 // TestParts runs all parts twice: the second run measures nothing.
 func TestParts(t *testing.T) {
 	out := t.TempDir()
-	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "tree", "cache", "huang", "policies", "devices", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts")
+	args := append(append([]string{"-out", out}, tiny...), "or", "and", "andor", "tree", "cache", "huang", "policies", "devices", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts", "change")
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,15 @@ func TestParts(t *testing.T) {
 	}
 	want := []string{"or", "and", "andor", "tree", "latency", "auto", "deadlines", "codecs", "cores", "strips", "keeping", "counts"}
 	if gpus, err := device.List(); err == nil && len(gpus) > 0 {
-		want = append(want, "cache", "huang", "policies", "devices")
+		want = append(want, "cache", "huang", "policies", "devices", "change")
 	}
 	for _, part := range want {
 		if seen[part] == 0 {
 			t.Errorf("no measurement of part %s", part)
 		}
+	}
+	if n := seen["change"]; n != 0 && n != 2*(1+5*6) {
+		t.Errorf("%d measurements of part change, want a rate and 30 steps of 2 policies", n)
 	}
 	if err := command(context.Background(), args); err != nil {
 		t.Fatal(err)

@@ -56,12 +56,9 @@ func (d *disturber) end() (err error) {
 	return err
 }
 
-// changeStep is the time of a row.
-const changeStep = 500 * time.Millisecond
-
-// changes measures policies every changeStep, while queries arrive at a quarter of the rate at which the
-// device saturates, other processes take three quarters of the cores for a while, and another one uses
-// the GPU (-disturb).
+// changes measures policies at every step (-change-step), while queries arrive at a quarter of the rate at
+// which the device saturates, other processes take three quarters of the cores for a while, and another
+// one uses the GPU (-disturb).
 func (b *bench) changes() error {
 	r, err := b.reference(plans{blockmax.Or, b.typicalK()})
 	if err != nil || len(b.gpus) == 0 {
@@ -79,7 +76,7 @@ func (b *bench) changes() error {
 		}
 		defer gpu.end()
 	}
-	length := 6 * changeStep
+	length := 6 * b.changeStep
 	all := []change{
 		{"as usual", 0, length, nil}, {fmt.Sprintf("%d processes on cores", b.cores), length, 2 * length, cores},
 		{"as usual", 2 * length, 3 * length, nil}, {"another process on the GPU", 3 * length, 4 * length, gpu},
@@ -101,6 +98,17 @@ type arrival struct {
 
 // throughChanges measures a policy.
 func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) error {
+	rows := make([][]arrival, all[len(all)-1].to/b.changeStep)
+	names, measured := make([]string, len(rows)), true
+	for i := range rows {
+		at := time.Duration(i) * b.changeStep
+		c := all[slices.IndexFunc(all, func(c change) bool { return at < c.to })]
+		names[i] = fmt.Sprintf("%v, %g s, %s", p, at.Seconds(), c.name)
+		measured = measured && b.has("change", names[i])
+	}
+	if measured {
+		return nil // without the time that all changes take
+	}
 	s, err := b.openStation(1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]})
 	if err != nil {
 		return err
@@ -119,7 +127,6 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	}
 	ctx, stop := context.WithTimeout(b.ctx, all[len(all)-1].to)
 	defer stop()
-	rows := make([][]arrival, all[len(all)-1].to/changeStep)
 	var mu sync.Mutex
 	var wrong error
 	var group sync.WaitGroup
@@ -131,7 +138,7 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 				due += rng.ExpFloat64() / rate * 2
 				arrives := start.Add(time.Duration(due * float64(time.Second)))
 				awaitTime(arrives, rate)
-				i, row := rng.IntN(len(r.plans)), int(time.Duration(due*float64(time.Second))/changeStep)
+				i, row := rng.IntN(len(r.plans)), int(time.Duration(due*float64(time.Second))/b.changeStep)
 				if row >= len(rows) {
 					return
 				}
@@ -162,17 +169,15 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	group.Wait()
 	err = errors.Join(err, wrong)
 	for i, row := range rows {
-		at := time.Duration(i) * changeStep
-		c := all[slices.IndexFunc(all, func(c change) bool { return at < c.to })]
-		err = errors.Join(err, b.measure("change", fmt.Sprintf("%v, %.1f s, %s", p, at.Seconds(), c.name), func() ([]figure, error) {
-			return figuresOf(row, rate), nil
+		err = errors.Join(err, b.measure("change", names[i], func() ([]figure, error) {
+			return figuresOf(row, rate, b.changeStep), nil
 		}))
 	}
 	return err
 }
 
-// figuresOf is the figures of the queries of a row.
-func figuresOf(row []arrival, rate float64) []figure {
+// figuresOf is the figures of the queries of a row, which lasts so long.
+func figuresOf(row []arrival, rate float64, lasts time.Duration) []figure {
 	slices.SortFunc(row, func(x, y arrival) int { return int(x.took - y.took) })
 	at := func(share float64) float64 {
 		if len(row) == 0 {
@@ -187,7 +192,7 @@ func figuresOf(row []arrival, rate float64) []figure {
 		}
 	}
 	return []figure{
-		{"arrivals/s", rate}, {"q/s", float64(len(row)) / changeStep.Seconds()}, {"p50, ms", at(0.5)}, {"p99, ms", at(0.99)},
+		{"arrivals/s", rate}, {"q/s", float64(len(row)) / lasts.Seconds()}, {"p50, ms", at(0.5)}, {"p99, ms", at(0.99)},
 		{"on GPU, %", 100 * float64(onGPU) / float64(max(1, len(row)))},
 	}
 }

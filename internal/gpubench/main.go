@@ -25,7 +25,7 @@
 //	deadlines      the share of queries that are answered in time, half of them due in 5 ms and half
 //	               in 50, by rate of arrival: gpu and auto that know when answers are due, or not
 //	change         the policies gpu and auto while other processes take -cores of the cores for three
-//	               seconds, and later use the GPU (-disturb), every half second
+//	               seconds, and later use the GPU (-disturb), every half second (-change-step)
 //	cores          how queries share cores by the policies of an engine, AND and OR: time of one
 //	               alone, throughput of as many clients as cores (Tatikonda 2011, figure 4); no GPU
 //	counts         how many documents match, and no more, of OR, AND and trees: CPU, and GPU by scores
@@ -98,7 +98,7 @@ type settings struct {
 	loads                                      fractions
 	mixNames                                   words
 	disturb                                    string
-	disturbAfter                               time.Duration
+	disturbAfter, changeStep                   time.Duration
 }
 
 // numbers is a comma-separated list of numbers.
@@ -186,6 +186,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.mixNames, "mixes", "all queries of the collection, or a mix, for auto")
 
 	f.StringVar(&s.disturb, "disturb", "", "shell `command` that uses the GPU, for change")
+	f.DurationVar(&s.changeStep, "change-step", 500*time.Millisecond, "time of a row, for change")
 	f.DurationVar(&s.disturbAfter, "disturb-after", 15*time.Second, "time from its start until it does")
 	f.IntVar(&s.cores, "cores", 8, "cores that queries share, for cores (those of the machine if it has fewer); processes that take cores, for change")
 	f.StringVar(&s.whole, "cpu-algorithm", "auto", "algorithm of the CPU, for cores; exhaustive is nearest to the paper's")
