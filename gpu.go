@@ -73,7 +73,10 @@ type GPUOptions struct {
 
 	// BatchBytes is the memory of a GPU for a batch, at least 4 MiB; three are under way at a time.
 	// The default is a sixteenth of the memory, at least 4 MiB and at most 1 GiB. Each batch also
-	// pins a little more than half as much main memory.
+	// pins a little more than half as much main memory. Length codes, static ranks and filters of a
+	// segment that take more than a quarter of BatchBytes are pinned in addition when they come to the
+	// GPU: by each batch up to the sixteenth of the memory that is for them, or with Stream those that
+	// have no room in HostBytes.
 	BatchBytes int64
 
 	// BatchDelay is the longest that a search waits for others to share a batch while its GPU works

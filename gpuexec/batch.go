@@ -1,7 +1,6 @@
 package gpuexec
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -30,7 +29,7 @@ type batch struct {
 
 	lookup     lookup
 	staging    staging
-	scratch    pinnedPool // for columns that do not fit there
+	scratch    scratchPool // for columns that do not fit there
 	placed     placedColumns
 	flat       flattenings
 	work       work
@@ -109,7 +108,6 @@ func (b *batch) begin() {
 	b.count.begin()
 	b.staging.begin()
 	b.scratch.empty()
-	b.scratch.most = math.MaxInt64 // though the system may have refused some before
 	b.placed.begin(&b.staging)
 	b.flat.begin()
 }

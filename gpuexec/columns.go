@@ -101,9 +101,9 @@ type placedColumns struct {
 	// From the staging to the places of columns, and of the pieces of lists.
 	moves []devMove
 
-	apart    *pinnedPool // for columns that are too large for the staging; nil by windows
-	whole    int         // bytes of columns that are not
-	alone    bool        // whole is for all columns together, since the batch cannot be divided
+	apart    *scratchPool // for columns that are too large for the staging; nil by windows
+	whole    int          // bytes of columns that are not
+	alone    bool         // whole is for all columns together, since the batch cannot be divided
 	large    []largeColumn
 	own      uint32 // rows that the batch has taken of columns
 	homeless int    // bytes of the largest column that has no place; 0 if all have
@@ -190,7 +190,7 @@ func (c *placedColumns) bringApart(key columnKey, values []byte) (address uint64
 		c.homeless = max(c.homeless, len(values))
 		return 0, false
 	}
-	from, ok := c.apart.takePinned(rows)
+	from, ok := c.apart.take(rows)
 	if !ok {
 		c.homeless = max(c.homeless, len(values))
 		return 0, false

@@ -144,7 +144,7 @@ func (x *Executor) divide() (err error) {
 				row: uint32((s.memory.Address - x.memory.Address) / rowBytes),
 			}
 			s.batch.algorithm, s.batch.shape, s.batch.arena = x.options.Algorithm, x.shape, x.memory.Address
-			s.batch.windowed.parted.kept, s.batch.scratch = &x.windows.columns, pinnedPool{dev: x.dev, each: scratchBytes}
+			s.batch.windowed.parted.kept, s.batch.scratch = &x.windows.columns, scratchPool{dev: x.dev}
 			s.batch.windowed.windows, s.batch.smallDocs = &x.windows, x.options.SmallDocs
 			s.batch.placed.columns, s.batch.flat.flats, s.batch.resultRoom = &x.columns, &x.flats, int(s.results.Len())
 			s.batch.lists.slot, s.batch.lists.known, s.batch.lists.tables = int(i), &x.known, &x.tables
@@ -181,9 +181,6 @@ func (x *Executor) openTracks(q *device.Queue) {
 // tablesShare is the fraction of the memory for lists that the tables of their extents get. An
 // extent has a head of 320 bytes and some 2 to 4 KB of payload, and takes 16 bytes in a table.
 const tablesShare = 128
-
-// scratchBytes is how much memory is pinned at a time for columns that do not fit into a batch's.
-const scratchBytes = 4 << 20
 
 // minBatchBytes is enough for one query of a few short lists.
 const minBatchBytes = 4 << 20

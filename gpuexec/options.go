@@ -38,7 +38,10 @@ type Options struct {
 	SmallDocs uint32
 
 	// BatchBytes is the memory of one batch, of which three are under way at a time. The default is
-	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory.
+	// a sixteenth of the device's memory, at most 1 GiB. Each also pins half as much main memory, and
+	// in addition columns of more than half of that, as they come: up to ColumnBytes; with Stream those
+	// that HostBytes has no room for. What a batch has pinned for columns is kept for the next ones, as
+	// long as it is about what they need (scratchPool).
 	BatchBytes int64
 
 	// Stream is for lists that exceed the memory of the device. They stay in main memory. Batches

@@ -260,10 +260,12 @@ func (b *batch) keepParts() error {
 				failed = errBatchFull
 				break
 			}
-			if memory = b.scratch.take(rows); memory == nil {
+			taken, ok := b.scratch.take(rows)
+			if !ok {
 				failed = fmt.Errorf("gpuexec: the system pins no further %d bytes of main memory for length codes, accepted documents or ranks", rowBytes*int(rows))
 				break
 			}
+			memory = taken.Bytes()
 			c.lasts = false
 		}
 		copies = b.layParts(c, memory, copies)

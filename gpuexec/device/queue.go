@@ -1,6 +1,9 @@
 package device
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Queue makes the driver's calls for one closure (Device.Do). After the
 // first call that fails, the others do nothing. A Queue must not be used after its closure ends.
@@ -62,7 +65,7 @@ func try[T any](q *Queue, call func(n int) (T, error)) (made T, ok bool) {
 	return made, err == nil
 }
 
-// Constructors. What they make lives until the device is closed.
+// Constructors. What they make lives until the device is closed, but for what Unpin gives back.
 
 // Stream makes a stream.
 func (q *Queue) Stream() Stream { return q.Urgent(0) }
@@ -96,6 +99,15 @@ func (q *Queue) Pin(bytes int64) Pinned {
 	}
 	q.d.pinned = append(q.d.pinned, p)
 	return p
+}
+
+// Unpin gives memory back that Pin has allocated. Nobody may use it any longer. The driver may wait for all
+// work on the device.
+func (q *Queue) Unpin(p Pinned) {
+	_, ok := try(q, func(n int) (struct{}, error) { return struct{}{}, driverUnpin(n, p) })
+	if ok {
+		q.d.pinned = slices.DeleteFunc(q.d.pinned, func(o Pinned) bool { return o.base == p.base })
+	}
 }
 
 // Load translates PTX for the device.
