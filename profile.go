@@ -61,6 +61,7 @@ type Profile struct {
 	Blocks ProfileBlocks `json:"blocks"` // of all lists, also the omitted ones
 
 	// DeviceBlocks is how many blocks a GPU decoded. It does not tell which, so Lists has them as skipped.
+	// Of a search for no hits it may be more than were read: see Work.BlocksDecoded.
 	DeviceBlocks int64 `json:"device_blocks,omitempty"`
 
 	// Threshold is how the least score of a hit rose, in at most 128 steps: from then on documents and blocks
