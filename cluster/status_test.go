@@ -1,14 +1,21 @@
 package cluster_test
 
 import (
+	"bytes"
 	"errors"
+	"net"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/riffle-search/riffle"
 	"github.com/riffle-search/riffle/cluster"
+	"github.com/riffle-search/riffle/cluster/call"
+	"github.com/riffle-search/riffle/cluster/embedded"
+	"github.com/riffle-search/riffle/cluster/heartbeat"
 	"github.com/riffle-search/riffle/cluster/node"
 	"github.com/riffle-search/riffle/cluster/topology"
 )
@@ -115,4 +122,51 @@ func TestNames(t *testing.T) {
 	if _, err := node.Start(t.Context(), o); err == nil {
 		t.Error("a directory with another name")
 	}
+}
+
+// TestStarted: a node that has started answers at once, though its connection is slow.
+func TestStarted(t *testing.T) {
+	server, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir(), Clients: "127.0.0.1:0", Open: true, MaxBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	slow, err := nats.Connect("nats://"+server.ClientAddress(), nats.SetCustomDialer(slowDialer{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(slow.Close)
+	conn, err := server.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	n, err := node.Start(t.Context(), node.Options{Name: "a", Dir: t.TempDir(), Conn: slow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	if heard, err := heartbeat.Ask(deadline(t), conn, []string{"a"}, time.Minute); err != nil || len(heard) != 1 {
+		t.Errorf("%v, %v", heard, err)
+	}
+	if _, err := call.Do(deadline(t), conn, "a", &call.Request{Verb: call.Ping}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A slowDialer makes connections on which the subscriptions of a node take half a second.
+type slowDialer struct{}
+
+func (slowDialer) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	return slowConn{c}, err
+}
+
+type slowConn struct{ net.Conn }
+
+func (c slowConn) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("SUB riffle-node.a.")) {
+		time.Sleep(500 * time.Millisecond)
+	}
+	return c.Conn.Write(p)
 }

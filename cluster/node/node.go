@@ -186,7 +186,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		revisions: map[string]uint64{}, indexes: map[string]*topology.Index{}, shards: map[place]*shard{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	if err := n.listen(); err != nil {
+	if err := n.listen(ctx); err != nil {
 		n.Close()
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func orDefault[T comparable](v *T, otherwise T) {
 }
 
 // listen begins to serve copies, to answer requests, and to hear and tell how replicas are.
-func (n *Node) listen() (err error) {
+func (n *Node) listen(ctx context.Context) (err error) {
 	o := n.o.Copies
 	o.Dir, o.Log = filepath.Join(n.o.Dir, copiesFolder), n.o.Log
 	if n.copies, err = copies.Serve(o); err != nil {
@@ -218,8 +218,17 @@ func (n *Node) listen() (err error) {
 	if err := n.tell(); err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
+	// The server has not seen the subscriptions yet, and tells whoever asks until then that the node is not there.
+	ctx, cancel := context.WithTimeout(ctx, knownWithin)
+	defer cancel()
+	if err := n.o.Conn.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
 	return nil
 }
+
+// knownWithin is how long the server may take to know that a node has started.
+const knownWithin = 30 * time.Second
 
 // Close closes all replicas. The files stay.
 func (n *Node) Close() {
