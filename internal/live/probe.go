@@ -92,11 +92,11 @@ func (p Probe) Unsealed() uint64 {
 	return p.seq - p.sealedSeq
 }
 
-// Sealing reports whether a seal runs, and whether the segment in memory is full.
+// Sealing reports whether a seal runs, and whether memory is so full that batches wait for one.
 func (p Probe) Sealing() (runs, full bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.seal.done != nil, p.memory.memory.Bytes() >= p.opts.MemoryBytes
+	return p.seal.done != nil, !p.hasRoom()
 }
 
 // StartSeal begins a seal if any record is unsealed.
