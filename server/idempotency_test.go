@@ -116,8 +116,8 @@ func TestIdempotencyUnderWay(t *testing.T) {
 	r := withKey(t, "POST /v1/indexes/books/documents\nContent-Type: application/x-ndjson", "k")
 	r.Body = in
 	var all sync.WaitGroup
-	var first *http.Response
-	all.Go(func() { first = send(s, r) })
+	first := make(chan *http.Response)
+	go func() { first <- send(s, r) }()
 	io.WriteString(out, "{\"put\": \"1\", \"fields\": {}}\n") // it has been begun once this has been read
 	for range 8 {
 		all.Go(func() {
@@ -127,11 +127,10 @@ func TestIdempotencyUnderWay(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(50 * time.Millisecond)
-	out.Close()
 	all.Wait()
-	if first.StatusCode != http.StatusOK {
-		t.Error(printAnswer(t, first))
+	out.Close()
+	if res := <-first; res.StatusCode != http.StatusOK {
+		t.Error(printAnswer(t, res))
 	}
 	if res := send(s, withKey(t, "POST /v1/indexes/books/documents\nContent-Type: application/x-ndjson\n{\"put\": \"1\", \"fields\": {}}\n", "k")); res.Header.Get(replayedHeader) != "true" {
 		t.Errorf("after it: %s", printAnswer(t, res))
