@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -272,7 +273,19 @@ func TestProfiles(t *testing.T) {
 	began := time.Now()
 	done := make(chan int)
 	go func() { done <- send(s, readRequest(t, "GET /debug/pprof/profile?seconds=60")).StatusCode }()
-	time.Sleep(100 * time.Millisecond)
+	for end := began.Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it runs
+		var stacks bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(stacks.String(), "(*Server).profile+") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the profile never begins:\n%s", &stacks)
+		}
+	}
+	began = time.Now()
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
