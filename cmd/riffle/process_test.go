@@ -118,7 +118,7 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 // first half. Other clients search on connections that they keep, as long as they are not told that the end is near;
 // connections that the system holds when the server stops listening are not the server's yet.
 func TestStopAnswersAll(t *testing.T) {
-	p := startServe(t, "--dir", t.TempDir(), "--drain", "300ms", "--writes", "8")
+	p := startServe(t, "--dir", t.TempDir(), "--drain", "3s", "--writes", "8")
 	if status, text := p.call(t, "PUT", "/v1/indexes/books", ""); status != http.StatusCreated {
 		t.Fatal(text)
 	}
