@@ -41,6 +41,7 @@ func TestImports(t *testing.T) {
 		"internal/language":             {},
 		"internal/document":             {"analysis", "columns", "internal/corrupt", "internal/format", "internal/geo", "segment"},
 		"internal/format":               {"internal/corrupt"},
+		"internal/freeport":             {},
 		"internal/function":             {"columns", "internal/geo"},
 		"internal/formats":              {"internal/format", "internal/hook"},
 		"internal/geo":                  {},
@@ -61,8 +62,8 @@ func TestImports(t *testing.T) {
 		"internal/collection":           {"analysis", "blockmax", "internal/jsonl", "internal/trec", "postings", "segment"},
 		"internal/gov2":                 {"blockmax", "internal/collection", "postings"},
 		".":                             {"analysis", "blockmax", "columns", "cpuexec", "internal/accelerator", "internal/aggregate", "internal/bulk", "internal/datemath", "internal/document", "internal/corrupt", "internal/format", "internal/function", "internal/geo", "internal/gpu/link", "internal/highlight", "internal/hook", "internal/language", "internal/live", "internal/memlimit", "internal/plainjson", "internal/plan", "internal/search", "internal/shapes", "postings", "proximity", "segment", "store"},
-		"compat/bleve":                  {"analysis", "analysis/bleve", "internal/geo", "internal/hook", "internal/language", "internal/shapes"},                                                                                                                                                                                                                // besides the root
-		"cmd/riffle":                    {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "client", "cpuexec", "examples/stdlib/library", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec", "server", "cluster", "cluster/access", "cluster/copies", "cluster/embedded", "cluster/node", "cmd/riffle/internal/clustered"}, // besides the root
+		"compat/bleve":                  {"analysis", "analysis/bleve", "internal/geo", "internal/hook", "internal/language", "internal/shapes"},                                                                                                                                                                                                                                     // besides the root
+		"cmd/riffle":                    {"compat/bleve", "analysis", "analysis/bleve", "analysis/lang", "client", "cpuexec", "examples/stdlib/library", "internal/freeport", "internal/hook", "internal/jsonl", "internal/memlimit", "internal/trec", "server", "cluster", "cluster/access", "cluster/copies", "cluster/embedded", "cluster/node", "cmd/riffle/internal/clustered"}, // besides the root
 		"cmd/riffle/internal/clustered": {"analysis", "client", "cluster", "cluster/oplog", "cluster/remote", "cluster/scatter", "cluster/topology", "cluster/writer", "server"},
 		"client":                        {},                                           // besides the root
 		"server":                        {"analysis", "client", "internal/plainjson"}, // besides the root
