@@ -77,6 +77,7 @@ func TestAutoForgetsTheCrowd(t *testing.T) {
 					t.Logf("%s %v saturated: %v", test.w.name, p, test.w.saturate(t, m, d, 4096, test.w.time))
 					m.slowCPU.Store(100)
 				}
+				m.calm()
 				for _, rate := range test.rates {
 					if p == Processors && rate > 100 && test.w == &workloads[0] {
 						continue // more than the CPU can bear

@@ -168,6 +168,13 @@ func (m *machine) unseen() time.Duration {
 	return wait
 }
 
+// calm ends all stalls, for what is measured in less time than lies between two of them.
+func (m *machine) calm() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stall, m.stalled = math.MaxInt64, math.MaxInt64
+}
+
 func (m *machine) Partials(_ context.Context, plans []*Plan) ([]blockmax.Partial, error) {
 	m.wake()
 	began := time.Now()
