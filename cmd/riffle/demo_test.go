@@ -13,8 +13,10 @@ import (
 // TestDemoTwice: a second demo says what keeps it from starting. The example over the same documents has an index of its
 // own.
 func TestDemoTwice(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir()) // elsewhere than on Linux
+	for _, home := range []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LocalAppData", "AppData"} {
+		t.Setenv(home, t.TempDir())
+	}
+	withoutTelemetry(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -31,5 +33,21 @@ func TestDemoTwice(t *testing.T) {
 	example, err := os.ReadFile("../../examples/stdlib/main.go")
 	if err != nil || !strings.Contains(string(example), `DefaultDir("riffle-library")`) || demoName == "riffle-library" {
 		t.Errorf("the example has the demo's index: %v", err)
+	}
+}
+
+// withoutTelemetry turns off the telemetry of the go command, which a demo asks where Go is installed. In a home that it
+// has not seen, it leaves a process behind that writes there, even after the test has removed the directory.
+func withoutTelemetry(t *testing.T) {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(config, "go", "telemetry")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mode"), []byte("off"), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
