@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,10 +18,15 @@ import (
 )
 
 // A slowDisk lets no sync of a log end while it is held.
-type slowDisk struct{ mu sync.RWMutex }
+type slowDisk struct {
+	mu      sync.RWMutex
+	waiting atomic.Int32 // syncs that have begun and not ended
+}
 
 func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo {
+		d.waiting.Add(1)
+		defer d.waiting.Add(-1)
 		d.mu.RLock()
 		defer d.mu.RUnlock()
 	}
@@ -51,7 +57,7 @@ func TestPending(t *testing.T) {
 		"DELETE /v1/indexes/books/documents/moby?timeout=50ms\n",
 	} {
 		disk.mu.Lock()
-		for range 2 {
+		for n := 0; n < 2 || disk.waiting.Load() == 0; n++ { // on a busy machine the time may end before the change begins
 			if res := send(s, withKey(t, text, fmt.Sprint("key ", i))); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Location") != "" {
 				t.Errorf("%s: while the disk is slow: %s", text, printAnswer(t, res))
 			}
