@@ -38,7 +38,10 @@ func disturb(n int, command string, after time.Duration) (*disturber, error) {
 		d.processes = append(d.processes, p)
 	}
 	time.Sleep(after)
-	return d, d.signal("STOP")
+	if err := d.signal("STOP"); err != nil {
+		return d, errors.Join(err, d.end())
+	}
+	return d, nil
 }
 
 func (d *disturber) signal(name string) (err error) {
