@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -267,8 +268,14 @@ func Compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result
 		if w.Engine != "" {
 			g.Engine = fmt.Sprint("shard", got.Hits[i].Shard)
 		}
-		if sameGroup(g.Group, w.Group) {
+		if sameNumber(g.Group, w.Group) {
 			g.Group = w.Group
+		}
+		g.Sort = slices.Clone(g.Sort)
+		for j := range min(len(g.Sort), len(w.Sort)) {
+			if sameNumber(g.Sort[j], w.Sort[j]) {
+				g.Sort[j] = w.Sort[j]
+			}
 		}
 		if !reflect.DeepEqual(g, w) {
 			t.Errorf("hit %d is %+v, want %+v: %s", i, g, w, what)
@@ -277,9 +284,9 @@ func Compare(t *testing.T, what string, got *scatter.Result, want *riffle.Result
 	}
 }
 
-// sameGroup reports whether groups have the same value. A number may have another type where one index has
-// integers alone.
-func sameGroup(a, b any) bool {
+// sameNumber reports whether values are the same number. Its type may differ where one index, or one segment before a
+// merge in the background, has integers alone.
+func sameNumber(a, b any) bool {
 	number := func(v any) (float64, bool) {
 		switch v := v.(type) {
 		case int64:
