@@ -55,8 +55,8 @@ type Hit struct {
 	Score float64
 
 	// Sort is what the document has for each key of SearchOptions.Sort: nil if it has no value, an int64,
-	// uint64, float64, bool, time.Time, Point or string, the float64 of its score, or its id. A whole number
-	// of a field that has others, too, is a float64 if its segment has one that is not whole.
+	// uint64, float64, bool, time.Time, Point or string, the float64 of its score, or its id. Whole numbers
+	// are float64 where the field has others in the same segment, so their type may change with a merge.
 	Sort []any `json:",omitempty"`
 
 	// Group is the value that the documents of the hit's group have in common, of a search with
