@@ -192,10 +192,10 @@ type Dispatcher struct {
 
 	mostCores int64 // that queries may have
 
-	// Time on a core, of the thread that computes a plan, which calls it, and of the process; nil if
-	// the system does not say.
-	threadTime  func(*Plan) time.Duration
-	processTime func() time.Duration
+	// Time on a core of the thread that computes a plan, which calls it; nil if the system does not say.
+	threadTime func(*Plan) time.Duration
+
+	working func() int // goroutines that run
 
 	inbox   inbox
 	mu      sync.Mutex // see lock and unlock
@@ -222,7 +222,7 @@ type Dispatcher struct {
 // New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
-	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, processTime: processTime}
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, working: running}
 	d.slower.Store(math.Float64bits(1))
 	d.inbox.open(runtime.GOMAXPROCS(0))
 	always, more := o.atOnce(len(devices))

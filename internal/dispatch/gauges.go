@@ -29,7 +29,7 @@ type gauges struct {
 
 	// Of Auto (price.go).
 	prices             priceClock
-	rescues            atomic.Int64 // time on cores for rescued queries
+	rescuing           atomic.Int64 // rescued queries that the CPU computes
 	gpuTrial, cpuTrial trialClock
 }
 

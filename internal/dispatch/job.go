@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -237,6 +236,10 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 	if j.busy && j.query.Whole != nil {
 		cpu = j.query.Whole
 	}
+	if j.rescued {
+		j.d.rescuing.Add(1)
+		defer j.d.rescuing.Add(-1)
+	}
 	core := j.d.onCore(j.query.Plan)
 	start := time.Now()
 	j.waited(start)
@@ -251,9 +254,6 @@ func (j *job) compute(ctx context.Context) (Answer, error) {
 		r.core = 0
 	default:
 		r.core = min(r.core, r.took) // without what asking took
-	}
-	if j.rescued {
-		j.d.rescues.Add(int64(cmp.Or(r.core, r.took)))
 	}
 	if err == nil {
 		if j.d.model.noteCPU(&j.features, r, end) {

@@ -16,6 +16,11 @@ import (
 // queries that take most of a core go to devices first. And no more queries compute at a time than the
 // other work leaves cores for, with a reserve (gate.resize).
 //
+// How many cores work is how many goroutines the Go scheduler runs at the moment. The time that the process has
+// spent says less: Linux adds the time of other threads at its timer's ticks, every 4 ms of most systems, so that
+// from one millisecond to the next nearly none of the cores seem to work, or all of them and more. And where
+// other processes take the cores, it is low when they are scarcest.
+//
 // Long queries have a price of their own, which rises sooner, and fewer cores. What waits for a core
 // waits until a query is done: for some 30 µs behind short ones, for milliseconds behind long ones. With
 // the limits of short ones p99 was ten times as high on GOV2's lists.
@@ -23,13 +28,11 @@ type priceClock struct {
 	short, long atomic.Uint64 // prices, bits of a float64
 	moved       atomic.Int64  // when it was last moved, after Dispatcher.start
 
-	mu      sync.Mutex    // of the goroutine that moves it
-	spent   time.Duration // of the process on cores, then
-	rescues time.Duration // of that, for rescued queries
-	length  float64       // of a query that computes, in nanoseconds, smoothed
-	others  float64       // cores that others than queries take, smoothed
-	done    int64         // queries that the CPU had computed then
-	rate    float64       // of queries that it computes, a nanosecond, smoothed
+	mu     sync.Mutex // of the goroutine that moves it
+	length float64    // of a query that computes, in nanoseconds, smoothed
+	others float64    // cores that others than queries take, smoothed
+	done   int64      // queries that the CPU had computed then
+	rate   float64    // of queries that it computes, a nanosecond, smoothed
 
 	each atomic.Int64 // time between two of these queries, in nanoseconds
 }
@@ -78,14 +81,8 @@ func (d *Dispatcher) price(now time.Duration) {
 		return
 	}
 	d.model.calm(passed)
-	if d.processTime == nil {
-		return
-	}
-	spent, rescues := d.processTime(), time.Duration(d.rescues.Load())
-	working := float64(spent-p.spent) / float64(passed)
-	rescuing := float64(rescues-p.rescues) / float64(passed)
-	p.spent, p.rescues = spent, rescues
-	share := min(1, max(0, working-rescuing)/float64(d.options.Cores))
+	working := float64(d.working())
+	share := min(1, max(0, working-float64(d.rescuing.Load()))/float64(d.options.Cores))
 	move(&p.short, share, fullShort)
 	move(&p.long, share, fullLong)
 

@@ -21,7 +21,6 @@ type machine struct {
 	batch time.Duration // what the device takes for any batch, and again by the logarithm of its queries
 
 	slowCPU, slowGPU atomic.Int64 // times the usual, in hundredths
-	spent            atomic.Int64 // on all cores, in nanoseconds
 
 	start time.Time
 
@@ -76,7 +75,6 @@ func (m *machine) compute(took time.Duration) (onCore time.Duration) {
 		m.cores <- struct{}{}
 		longer := time.Duration(float64(slice) * (1 + simCrowd*float64(len(m.cores))/float64(cap(m.cores))))
 		time.Sleep(longer)
-		m.spent.Add(int64(longer))
 		<-m.cores
 		onCore += longer
 		took -= slice

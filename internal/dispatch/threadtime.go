@@ -5,7 +5,4 @@ package dispatch
 import "time"
 
 // Times on cores are not known on this system.
-var (
-	threadTime  func(*Plan) time.Duration
-	processTime func() time.Duration
-)
+var threadTime func(*Plan) time.Duration
