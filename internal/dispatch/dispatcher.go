@@ -195,7 +195,7 @@ type Dispatcher struct {
 	// Time on a core of the thread that computes a plan, which calls it; nil if the system does not say.
 	threadTime func(*Plan) time.Duration
 
-	working func() int // goroutines that run
+	working func() int // cores at work
 
 	inbox   inbox
 	mu      sync.Mutex // see lock and unlock
@@ -222,7 +222,7 @@ type Dispatcher struct {
 // New starts the workers of the devices. There may be no devices.
 func New(devices []Device, o Options) *Dispatcher {
 	o = o.withDefaults()
-	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, working: running}
+	d := &Dispatcher{options: o, model: o.Model, alive: len(devices), start: time.Now(), threadTime: threadTime, working: coresAtWork}
 	d.slower.Store(math.Float64bits(1))
 	d.inbox.open(runtime.GOMAXPROCS(0))
 	always, more := o.atOnce(len(devices))

@@ -16,10 +16,10 @@ import (
 // queries that take most of a core go to devices first. And no more queries compute at a time than the
 // other work leaves cores for, with a reserve (gate.resize).
 //
-// How many cores work is how many goroutines the Go scheduler runs at the moment. The time that the process has
-// spent says less: Linux adds the time of other threads at its timer's ticks, every 4 ms of most systems, so that
-// from one millisecond to the next nearly none of the cores seem to work, or all of them and more. And where
-// other processes take the cores, it is low when they are scarcest.
+// Go's scheduler says how many cores work at the moment. The time that the process has spent on cores is no
+// measure of it: Linux adds that of other threads only when the timer ticks, every 4 ms on many systems, so that
+// from one millisecond to the next nearly none of the cores seem to work, or more than there are. And when other
+// processes take the cores, it is low although cores are scarce.
 //
 // Long queries have a price of their own, which rises sooner, and fewer cores. What waits for a core
 // waits until a query is done: for some 30 µs behind short ones, for milliseconds behind long ones. With
@@ -39,7 +39,7 @@ type priceClock struct {
 
 const (
 	pricePause = time.Millisecond
-	priceStep  = 4 // how fast it rises and falls, by the share of the cores that is beyond fullCores
+	priceStep  = 4 // how fast it rises and falls, by the share of the cores that is beyond what is full
 
 	fullShort, fullLong  = 0.85, 0.5 // shares of the cores
 	longQuery            = 200 * time.Microsecond

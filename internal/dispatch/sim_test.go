@@ -59,6 +59,26 @@ func TestAutoNeverLoses(t *testing.T) {
 	}
 }
 
+// TestAutoLeavesBusyCores: when queries for the CPU alone keep nearly all cores busy, Auto gives them next to no
+// others.
+func TestAutoLeavesBusyCores(t *testing.T) {
+	w := &workloads[2]
+	for _, rate := range []float64{84_000, 88_000} {
+		var onCPU float64
+		for _, p := range []Policy{Devices, Auto} {
+			w.inBubble(t, p, func(m *machine, d *Dispatcher) {
+				x := w.arrive(t, m, d, rate, 60_000, 18_000)
+				t.Logf("%-5s %v", p, x)
+				if p == Devices {
+					onCPU = x.onCPU
+				} else if x.onCPU > onCPU+0.02 {
+					t.Errorf("%.0f queries a second: the CPU answers %.3f of them, with policy gpu %.3f", rate, x.onCPU, onCPU)
+				}
+			})
+		}
+	}
+}
+
 // TestAutoForgetsTheCrowd: after saturation with cores that were twenty times as slow, because others
 // used them, Auto is as fast as the better policy from the 120th single query on. What busy cores
 // taught does not hold for idle ones, and a policy that prefers devices for it sees few cores work.

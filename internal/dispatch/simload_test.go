@@ -47,11 +47,11 @@ func (m *machine) askAt(rng *rand.Rand, n, core, device float64) Query {
 
 func drawGOV2(m *machine, rng *rand.Rand) Query { return drawShortest(m, rng, math.Inf(1)) }
 
-// drawShortest draws of GOV2's queries those below a quantile: a tenth of all below that of -1.2816, a third below
-// that of -0.4307. Its numbers are a fit to 1,000 queries of package gov2 on one core. Their postings have more
-// spread below the median than above. The more there are, the more of them the CPU skips, so that the shortest third
-// takes a quarter of the time of the mean query (0.85 of 3.45 ms). Most of that an estimate knows: it is in the
-// postings that are left of a query here.
+// drawShortest draws one of GOV2's shortest queries: of the shortest tenth where most is -1.2816, of the shortest third
+// where it is -0.4307 (quantiles of the normal distribution). The numbers are a fit to 1,000 queries of package gov2 on
+// one core. Their lengths spread more below the median than above it. The CPU skips more of the postings of a longer
+// query, so the shortest third takes as much as a quarter of the time of a mean query (0.85 of 3.45 ms). An estimate
+// knows most of that: here, a plan has only the postings that are not skipped.
 func drawShortest(m *machine, rng *rand.Rand, most float64) Query {
 	z := rng.NormFloat64()
 	for z > most {
@@ -67,8 +67,8 @@ func drawGutenberg(m *machine, rng *rand.Rand) Query {
 	return m.askAt(rng, n, 0.5, 0.001*n)
 }
 
-// workloads are those of bench/results/2026-11-26-gpu-auto.md, with costs of 2026-11-27-auto-cores.md. On a machine of 32 cores, with an older
-// and slower device, the CPU answers a small collection as fast as the device.
+// workloads are those of bench/results/2026-11-26-gpu-auto.md, with the costs of 2026-11-27-auto-cores.md. On a
+// machine of 32 cores, with an older and slower device, the CPU answers a small collection as fast as the device.
 var workloads = []workload{
 	{"gov2", simCores, simBatch, 400 * time.Millisecond, drawGOV2},
 	{"gutenberg", simCores, 60 * time.Microsecond, 60 * time.Millisecond, drawGutenberg},
