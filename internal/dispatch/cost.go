@@ -38,12 +38,15 @@ type knowledge struct {
 
 // onCore estimates what a query costs a core, in nanoseconds, and what it costs when others help.
 func (k *knowledge) onCore(f *Features) (alone, helped float64) {
-	p, v := f.path(), f.onCPU()
+	var v vector
+	f.setOnCPU(&v)
+	p := f.path()
 	alone, helped = k.cpu[p].times(&v), k.helped[p].times(&v)
 	if p < union {
 		return alone, helped
 	}
-	t := f.termsOf(p, &v, alone)
+	var t polynomial
+	f.termsOf(&t, p, &v, alone)
 	times := k.shapes[p-union].times(&t)
 	return alone * times, helped * times
 }
@@ -103,7 +106,8 @@ func (m *Model) CPU(f *Features) time.Duration {
 // GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
 // must be copied there.
 func (m *Model) GPU(f *Features, missing int64) time.Duration {
-	v := f.vector()
+	var v vector
+	f.set(&v)
 	v[perByte] = float64(missing)
 	return time.Duration(m.known.Load().gpu[f.kind()].times(&v))
 }
@@ -131,14 +135,17 @@ func (m *Model) noteCPU(f *Features, r run, done time.Time) (due bool) {
 	if f.empty() || !m.mu.TryLock() {
 		return false
 	}
-	p, v := f.path(), f.onCPU()
+	var v vector
+	f.setOnCPU(&v)
+	p := f.path()
 	alone, helped := m.cpu[p].prices.times(&v), m.helped[p].prices.times(&v)
 	times := 1.0
 	switch onOne := !r.shared && r.core > 0; {
 	case p < union && onOne:
 		m.cpu[p].note(&v, float64(r.core), done)
 	case p >= union:
-		t := f.termsOf(p, &v, alone)
+		var t polynomial
+		f.termsOf(&t, p, &v, alone)
 		times = m.shapes[p-union].known.times(&t)
 		if s := &m.shapes[p-union]; onOne && s.wants() {
 			s.note(&t, float64(r.core)/max(1, alone), done)
@@ -198,7 +205,9 @@ func (m *Model) noteGPU(jobs []*job, moved int64, took time.Duration, known bool
 	var sum vector
 	all := 0
 	for _, j := range jobs {
-		for i, x := range j.features.vector() {
+		var v vector
+		j.features.set(&v)
+		for i, x := range v {
 			sum[i] += x
 		}
 		all += j.features.kind()

@@ -23,7 +23,8 @@ func TestModelLearns(t *testing.T) {
 			n := int64(math.Exp(rng.Float64() * 16))
 			f = Features{Terms: 1 + rng.IntN(8), Postings: n, Shortest: 1 + n/int64(3+rng.IntN(50)), K: 10}
 			f.Second = 2 * f.Shortest
-			v := f.vector()
+			var v vector
+			f.set(&v)
 			for i, p := range truth {
 				cost += p * v[i]
 			}

@@ -30,6 +30,13 @@ type Features struct {
 // FeaturesOf returns the features of a plan, without those of Sample. It takes some nanoseconds a
 // list.
 func FeaturesOf(p *Plan) (f Features) {
+	f.read(p)
+	return f
+}
+
+// read sets the features of a plan where they are nil: goroutines that submit queries begin with small
+// stacks, and copies of features, of vectors and of jobs made all of them grow.
+func (f *Features) read(p *Plan) {
 	f.K, f.All = p.K, p.Tree == nil && p.Mode != blockmax.Or
 	f.Tree, f.Total = p.Tree != nil, p.CountAll
 	for s := range p.Segments {
@@ -58,7 +65,6 @@ func FeaturesOf(p *Plan) (f Features) {
 			f.Shortest, f.Second = f.Shortest+first, f.Second+second
 		}
 	}
-	return f
 }
 
 // A path is a way in which the CPU answers queries. Each has prices of its own.
@@ -170,19 +176,16 @@ var priceNames = [prices]string{
 
 type vector [prices]float64
 
-// vector returns the features without those of Sample.
-func (f *Features) vector() vector {
+// set makes an empty vector that of the features without those of Sample.
+func (f *Features) set(v *vector) {
 	hits := f.Postings
 	if f.All {
 		hits = f.Shortest
 	}
-	v := vector{
-		perQuery: 1, perTerm: float64(f.Terms), perRoot: math.Sqrt(float64(f.Postings)), perHit: float64(min(hits, int64(f.K))),
-		perVisit: float64(f.Visits), perPosting: float64(f.Postings), perRootShortest: math.Sqrt(float64(f.Shortest)),
-		perShortest: float64(f.Shortest), perSecond: float64(f.Second),
-	}
-	if f.Count {
-		v[perRoot], v[perHit], v[perVisit], v[perPosting], v[perRootShortest] = 0, 0, 0, 0, 0
+	v[perQuery], v[perTerm], v[perShortest], v[perSecond] = 1, float64(f.Terms), float64(f.Shortest), float64(f.Second)
+	if !f.Count {
+		v[perRoot], v[perRootShortest] = math.Sqrt(float64(f.Postings)), math.Sqrt(float64(f.Shortest))
+		v[perHit], v[perVisit], v[perPosting] = float64(min(hits, int64(f.K))), float64(f.Visits), float64(f.Postings)
 	}
 	switch {
 	case f.Count: // both sides count bits
@@ -190,21 +193,19 @@ func (f *Features) vector() vector {
 		if f.Tree {
 			v[perBitTree] = float64(f.Postings)
 		}
-		return v
+		return
 	case f.Total:
 		v[perTotal] = float64(f.Postings)
 	}
 	if f.Tree {
 		v[perTree] = float64(f.Postings)
 	}
-	return v
 }
 
-// onCPU is vector with the features of Sample, which have prices on the CPU alone.
-func (f *Features) onCPU() vector {
-	v := f.vector()
+// setOnCPU is set with the features of Sample, which have prices on the CPU alone.
+func (f *Features) setOnCPU(v *vector) {
+	f.set(v)
 	if f.sampled {
-		f.sample.addTo(&v)
+		f.sample.addTo(v)
 	}
-	return v
 }

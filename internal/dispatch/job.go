@@ -39,6 +39,7 @@ type job struct {
 	rescued  bool // a device would have answered it too late, so the CPU got it
 	ungated  bool // it needs no core of the gate
 	forced   bool // no device can answer it
+	below    *job // in its part of the inbox
 	partial  blockmax.Partial
 	took     time.Duration // of a device for its batch, or since that began where it is not known
 	ready    chan struct{} // one slot
@@ -69,7 +70,8 @@ func newJobs() *sync.Pool {
 
 func newJob(d *Dispatcher, q Query) *job {
 	j := jobs.Get().(*job)
-	*j = job{d: d, query: q, ready: j.ready, lacks: j.lacks, arrived: time.Now(), features: FeaturesOf(q.Plan), due: q.Due}
+	j.d, j.query, j.arrived, j.due = d, q, time.Now(), q.Due
+	j.features.read(q.Plan)
 	j.features.Count = q.Count
 	if j.due.IsZero() {
 		j.due = j.arrived.Add(d.options.Deadline)

@@ -78,9 +78,9 @@ func log2(x float64) float64 {
 	return float64(math.Float64bits(1+x)-one) / unit
 }
 
-// terms returns the terms of a polynomial. It knows nothing about logarithms above the highest ones that
+// setTerms sets the terms of a polynomial. It knows nothing about logarithms above the highest ones that
 // the first polynomial was fitted to, so they count as these.
-func (x *logs) terms(highest *logs) (t polynomial) {
+func (x *logs) setTerms(t *polynomial, highest *logs) {
 	for i := range x {
 		x[i] = min(x[i], highest[i])
 	}
@@ -92,13 +92,12 @@ func (x *logs) terms(highest *logs) (t polynomial) {
 			n++
 		}
 	}
-	return t
 }
 
-// termsOf returns the terms for a query with a sample.
-func (f *Features) termsOf(p path, v *vector, price float64) polynomial {
+// termsOf sets the terms for a query with a sample.
+func (f *Features) termsOf(t *polynomial, p path, v *vector, price float64) {
 	x := f.logsOf(p, v, price)
-	return x.terms(&highestLogs[p-union])
+	x.setTerms(t, &highestLogs[p-union])
 }
 
 // value is the logarithm of the factor by which the sum of prices is multiplied.

@@ -61,7 +61,8 @@ func TestModelLearnsSamples(t *testing.T) {
 			slower[i] = math.Pow(3, 2*rng.Float64()-1)
 		}
 		truth := func(f *Features) float64 {
-			v := f.onCPU()
+			var v vector
+			f.setOnCPU(&v)
 			for i := range v {
 				v[i] *= slower[i]
 			}
@@ -130,7 +131,9 @@ func TestFarQueries(t *testing.T) {
 		far := f
 		far.Visits *= 4
 		a, b := m.CPU(&f), m.CPU(&far)
-		v, w := f.onCPU(), far.onCPU()
+		var v, w vector
+		f.setOnCPU(&v)
+		far.setOnCPU(&w)
 		price := &cpuPrices[f.path()]
 		if want := price.times(&w) / price.times(&v); math.Abs(float64(b)/float64(a)/want-1) > 1e-6 {
 			t.Fatalf("path %s: a cost grows %v times, the prices %v times", pathNames[f.path()], float64(b)/float64(a), want)

@@ -95,7 +95,8 @@ func timeRuns(b *testing.B, c *collection.Collection, of int, mode blockmax.Mode
 		if f.Sample(p); f.empty() || !f.sampled {
 			continue
 		}
-		v := f.onCPU()
+		var v vector
+		f.setOnCPU(&v)
 		price := cpuPrices[f.path()].times(&v)
 		runs = append(runs, timedRun{of, fmt.Sprintf("%s-%s-%d", []string{"gutenberg", "gov2"}[of], []string{"or", "and"}[mode], k), f.path(), f.logsOf(f.path(), &v, price), price, took[q], q < len(took)/2})
 	}
@@ -121,7 +122,8 @@ func fitShapes(runs []timedRun) (shapes [paths - union]polynomial, highest [path
 				if !r.learns || int(r.path-union) != p {
 					continue
 				}
-				t := r.logs.terms(&highest[p])
+				var t polynomial
+				r.logs.setTerms(&t, &highest[p])
 				cost := math.Log(r.took / r.price)
 				miss := s.known.value(&t) - cost
 				weight := firm * float64(1+r.of) / max(small, math.Abs(miss))
@@ -144,7 +146,8 @@ func reportShapes(b *testing.B, runs []timedRun, shapes *[paths - union]polynomi
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for _, r := range runs {
 		if !r.learns {
-			t := r.logs.terms(&highest[r.path-union])
+			var t polynomial
+			r.logs.setTerms(&t, &highest[r.path-union])
 			sums[r.name] += 100 * math.Abs(r.price*shapes[r.path-union].times(&t)/r.took-1)
 			counts[r.name]++
 		}
