@@ -117,9 +117,7 @@ func (m *Model) calm(passed time.Duration) {
 	} {
 		*tail.now -= max(0, *tail.now-*tail.usual) * share
 	}
-	if a.differ(&m.known.Load().answers) {
-		m.publish()
-	}
+	m.publishAnswers()
 }
 
 // differ reports whether estimates change noticeably.

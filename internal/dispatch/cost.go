@@ -30,14 +30,19 @@ type Model struct {
 
 // knowledge is what a model estimates with. It does not change.
 type knowledge struct {
+	*costs
+	answers // these differ after every few queries, and costs are 12 KB
+}
+
+// costs are the prices and the shapes.
+type costs struct {
 	cpu, helped [paths]vector
 	shapes      [paths - union]polynomial
 	gpu         [2]vector
-	answers
 }
 
 // onCore estimates what a query costs a core, in nanoseconds, and what it costs when others help.
-func (k *knowledge) onCore(f *Features) (alone, helped float64) {
+func (k *costs) onCore(f *Features) (alone, helped float64) {
 	var v vector
 	f.setOnCPU(&v)
 	p := f.path()
@@ -53,7 +58,7 @@ func (k *knowledge) onCore(f *Features) (alone, helped float64) {
 
 // publish makes estimates use what was learned.
 func (m *Model) publish() {
-	k := &knowledge{answers: m.answers}
+	k := new(costs)
 	for p := range m.cpu {
 		k.cpu[p], k.helped[p] = m.cpu[p].prices, m.helped[p].prices
 	}
@@ -63,7 +68,14 @@ func (m *Model) publish() {
 	for kind := range m.gpu {
 		k.gpu[kind] = m.gpu[kind].prices
 	}
-	m.known.Store(k)
+	m.known.Store(&knowledge{k, m.answers})
+}
+
+// publishAnswers makes them use the answers if these differ noticeably.
+func (m *Model) publishAnswers() {
+	if known := m.known.Load(); m.answers.differ(&known.answers) {
+		m.known.Store(&knowledge{known.costs, m.answers})
+	}
 }
 
 // DefaultModel returns a model that has not learned from this machine.
@@ -172,9 +184,7 @@ func (m *Model) noted() (due bool) {
 	if due {
 		return true // solve unlocks
 	}
-	if m.answers.differ(&m.known.Load().answers) {
-		m.publish()
-	}
+	m.publishAnswers()
 	m.mu.Unlock()
 	return false
 }
