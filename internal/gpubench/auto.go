@@ -90,7 +90,7 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 	measure := func(name string, do func() ([]figure, error)) error {
 		return b.measure("auto", name, func() (_ []figure, err error) {
 			if s == nil {
-				if s, err = b.openStation(devices, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]}); err == nil {
+				if s, err = b.openStation(r, devices, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]}); err == nil {
 					_, err = saturate(b.seconds / 2)
 				}
 			}
@@ -119,9 +119,9 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 			continue
 		}
 		err := measure(fmt.Sprintf("%s, %v at %g", m.name, p, share), func() ([]figure, error) {
-			return b.arrivals(s, r, rate, func(rng *rand.Rand) func() error {
+			return b.arrivals(s, r, rate, func(rng *rand.Rand) func(context.Context) error {
 				q, on := m.draw(rng)
-				return func() error { return s.askOn(b.ctx, r, q, on) }
+				return func(ctx context.Context) error { return s.askOn(ctx, r, q, on) }
 			})
 		})
 		if err != nil {

@@ -112,7 +112,7 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	if measured {
 		return nil // without the time that all changes take
 	}
-	s, err := b.openStation(1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]})
+	s, err := b.openStation(r, 1, dispatch.Options{Policy: p, MaxCount: b.batch[len(b.batch)-1]})
 	if err != nil {
 		return err
 	}
@@ -136,6 +136,8 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	start := time.Now()
 	for sender := range 2 {
 		group.Go(func() {
+			crew := newCrew(b.ctx)
+			defer crew.end()
 			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
 			for ctx.Err() == nil {
 				due += rng.ExpFloat64() / rate * 2
@@ -145,8 +147,8 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 				if row >= len(rows) {
 					return
 				}
-				group.Go(func() {
-					a, err := s.TopK(b.ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}})
+				crew.run(func(ctx context.Context) {
+					a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}})
 					took := time.Since(arrives)
 					if err == nil {
 						err = r.check(i, &a.TopK)

@@ -96,7 +96,7 @@ func (b *bench) dueWay(r *reference, w dueWay, one dispatch.Policy, first bool) 
 				if w.policy == dispatch.Processors {
 					devices = 0
 				}
-				if s, err = b.openStation(devices, dispatch.Options{Policy: w.policy, MaxCount: min(1024, b.batch[len(b.batch)-1])}); err == nil {
+				if s, err = b.openStation(r, devices, dispatch.Options{Policy: w.policy, MaxCount: min(1024, b.batch[len(b.batch)-1])}); err == nil {
 					_, err = s.loadBy(b, r, min(dueClients, b.clients), b.seconds/2)
 				}
 			}
@@ -155,23 +155,14 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 	senders := 1 + int(rate/60_000) // as arrivals
 	n := max(10, int(rate*b.seconds.Seconds())/senders) * senders
 	all := make([]dueQuery, n)
-	// Thousands that wait with one context take turns at its lock.
-	contexts := make([]context.Context, 256)
-	stops := make([]func(), len(contexts))
-	for i := range contexts {
-		contexts[i], stops[i] = context.WithCancel(b.ctx)
-	}
-	stop := func() {
-		for _, f := range stops {
-			f()
-		}
-	}
-	defer stop()
 	var ended atomic.Bool
 	before := s.feeding()
-	var sending, group sync.WaitGroup
+	var sending sync.WaitGroup
+	crews := make([]*crew, senders)
 	start := time.Now()
 	for sender := range senders {
+		crew := newCrew(b.ctx)
+		crews[sender] = crew
 		sending.Go(func() {
 			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
 			for i := sender; i < n; i += senders {
@@ -182,16 +173,20 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 				if q.query, q.within = rng.IntN(len(r.plans)), soon; rng.IntN(2) == 0 {
 					q.within = later
 				}
-				group.Go(func() { q.ask(contexts[i%len(contexts)], s, r, way, arrival, &ended, b.reasons) })
+				crew.run(func(ctx context.Context) { q.ask(ctx, s, r, way, arrival, &ended, b.reasons) })
 			}
 		})
 	}
 	sending.Wait()
 	timer := time.AfterFunc(later, func() {
 		ended.Store(true)
-		stop()
+		for _, crew := range crews {
+			crew.stop()
+		}
 	})
-	group.Wait()
+	for _, crew := range crews {
+		crew.end()
+	}
 	timer.Stop()
 	var errs []error
 	for i := range all {

@@ -20,12 +20,18 @@ import (
 type station struct {
 	*dispatch.Dispatcher
 	gpus []*gpu
-	cpu  cpuexec.Parallel
+	cpu  dispatch.CPU // of pool
+	pool *cpuexec.Pool
 }
 
-// openStation opens the given number of devices.
-func (b *bench) openStation(devices int, o dispatch.Options) (*station, error) {
-	s := &station{cpu: cpuexec.Parallel{Pool: cpuexec.NewPool(0, 0)}}
+func newStation() *station {
+	pool := cpuexec.NewPool(0, 0)
+	return &station{cpu: cpuexec.Parallel{Pool: pool}, pool: pool}
+}
+
+// openStation opens the given number of devices, and has them answer the queries of a reference first.
+func (b *bench) openStation(r *reference, devices int, o dispatch.Options) (*station, error) {
+	s := newStation()
 	var all []dispatch.Device
 	for n := range devices {
 		g, err := b.openGPU(n, gpuexec.Options{}, -1)
@@ -36,6 +42,9 @@ func (b *bench) openStation(devices int, o dispatch.Options) (*station, error) {
 	}
 	o.Depth, o.Cores, o.MaxBytes = underWay, runtime.GOMAXPROCS(0), b.batchBytes/2
 	s.Dispatcher = dispatch.New(all, o)
+	if err := s.warm(b, r); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	return s, nil
 }
 
@@ -43,12 +52,40 @@ func (s *station) close() (err error) {
 	if s.Dispatcher != nil {
 		s.Dispatcher.Close()
 	}
-	s.cpu.Pool.Close()
+	s.pool.Close()
 	for _, g := range s.gpus {
 		err = errors.Join(err, g.dev.Close())
 	}
 	return err
 }
+
+// warm has the devices answer all queries some times, so that they have what they keep of the lists. It
+// does nothing without devices.
+func (s *station) warm(b *bench, r *reference) error {
+	if len(s.gpus) == 0 {
+		return nil
+	}
+	var left atomic.Int64
+	left.Store(int64(warmings * len(r.plans)))
+	errs := make([]error, s.Appetite())
+	var group sync.WaitGroup
+	for client := range errs {
+		group.Go(func() {
+			for errs[client] == nil {
+				i := int(left.Add(-1))
+				if i < 0 {
+					return
+				}
+				errs[client] = s.askOn(b.ctx, r, i%len(r.plans), dispatch.OnGPU)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// warmings is how often: lists are kept in their second form when they have been wanted before.
+const warmings = 4
 
 // ask answers query i and checks it.
 func (s *station) ask(ctx context.Context, r *reference, i int) error {
@@ -110,7 +147,7 @@ func (b *bench) loaded(devices int, o dispatch.Options, run func(*station, *benc
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.openStation(devices, o)
+	s, err := b.openStation(r, devices, o)
 	if err != nil {
 		return nil, err
 	}

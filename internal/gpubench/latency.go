@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -54,7 +56,7 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 	}()
 	opened := func() (err error) {
 		if s == nil {
-			if s, err = b.openStation(devices, o); err == nil {
+			if s, err = b.openStation(r, devices, o); err == nil {
 				_, err = s.load(b, r, b.seconds/2)
 			}
 		}
@@ -75,9 +77,9 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 			if err := opened(); err != nil {
 				return nil, err
 			}
-			return b.arrivals(s, r, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func() error {
+			return b.arrivals(s, r, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func(context.Context) error {
 				q := rng.IntN(len(r.plans))
-				return func() error { return s.ask(b.ctx, r, q) }
+				return func(ctx context.Context) error { return s.ask(ctx, r, q) }
 			})
 		})
 		if err != nil {
@@ -87,12 +89,13 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 	return nil
 }
 
-// arrivals sends queries at random times for the time of a measurement, and measures how long each
-// takes and where it runs. draw draws the next query.
-func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) func() error) ([]figure, error) {
+// arrivals sends queries at random times, and measures how long each takes and where it runs. The first
+// three in ten do not count: a policy may learn from them. The others arrive for the time of a measurement.
+// draw draws the next query.
+func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) func(context.Context) error) ([]figure, error) {
 	// One goroutine cannot send more than some hundred thousand queries a second.
 	senders := 1 + int(rate/60_000)
-	n := max(1, int(rate*b.seconds.Seconds())/senders) * senders
+	n := max(10, int(rate*b.seconds.Seconds()*10/7)/senders) * senders
 	times := make([]time.Duration, n)
 	errs := make([]error, n)
 	var group sync.WaitGroup
@@ -100,14 +103,16 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 	start := time.Now()
 	for sender := range senders {
 		group.Go(func() {
+			crew := newCrew(b.ctx)
+			defer crew.end()
 			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
 			for i := sender; i < n; i += senders {
 				due += rng.ExpFloat64() / rate * float64(senders)
 				arrival := start.Add(time.Duration(due * float64(time.Second)))
 				awaitTime(arrival, rate)
 				ask := draw(rng)
-				group.Go(func() {
-					errs[i] = ask()
+				crew.run(func(ctx context.Context) {
+					errs[i] = ask(ctx)
 					times[i] = time.Since(arrival)
 				})
 			}
@@ -117,13 +122,30 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 	took := time.Since(start)
 	if b.reasons {
 		s.sayFeeding(r, before)
+		sayTenths(times)
 	}
+	times = times[3*n/10:]
 	slices.Sort(times)
-	at := func(percent int) float64 { return float64(times[(n*percent+99)/100-1].Microseconds()) / 1000 }
+	at := func(percent int) float64 {
+		return float64(times[(len(times)*percent+99)/100-1].Microseconds()) / 1000
+	}
 	return []figure{
 		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)},
 		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before.Stats, s.Stats())},
 	}, errors.Join(errs...)
+}
+
+// sayTenths prints what each tenth of the queries took: whether all are slow, or some moments are.
+func sayTenths(times []time.Duration) {
+	fmt.Fprint(os.Stderr, "          p50 / p99 of each tenth, ms:")
+	for i := range 10 {
+		tenth := slices.Clone(times[i*len(times)/10 : (i+1)*len(times)/10])
+		slices.Sort(tenth)
+		if n := len(tenth); n > 0 {
+			fmt.Fprintf(os.Stderr, " %.2f / %.2f", ms(tenth[n/2]), ms(tenth[n*99/100]))
+		}
+	}
+	fmt.Fprintln(os.Stderr)
 }
 
 // awaitTime returns at a time. A process that has little to do is woken up to a millisecond late,

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/riffle-search/riffle/cpuexec"
 	"github.com/riffle-search/riffle/gpuexec"
 	"github.com/riffle-search/riffle/gpuexec/device"
 	"github.com/riffle-search/riffle/gpuexec/partition"
@@ -99,7 +98,7 @@ func (b *bench) layoutRoom() room {
 
 // openLayout opens devices with that much memory for lists each, and a dispatcher in front of them.
 func (b *bench) openLayout(l layout, of room) (s *station, err error) {
-	s = &station{cpu: cpuexec.Parallel{Pool: cpuexec.NewPool(0, 0)}}
+	s = newStation()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
