@@ -41,6 +41,10 @@ func (d *Dispatcher) estimate(j *job) {
 	if d.options.Policy != Auto && d.options.Policy != Groups && !j.hasDeadline() {
 		return
 	}
+	j.gpu = d.model.GPU(&j.features, d.leastMissing(j))
+	if d.tooDear(j) {
+		return
+	}
 	if len(d.devices) > 0 || j.hasDeadline() { // otherwise nothing depends on it
 		j.features.Sample(j.query.Plan)
 	}
@@ -51,8 +55,25 @@ func (d *Dispatcher) estimate(j *job) {
 			d.dues.on.Store(true)
 		}
 	}
-	j.gpu = d.model.GPU(&j.features, d.leastMissing(j))
 }
+
+// tooDear reports whether cores are so scarce that Auto would not give a query to one, whatever a sample
+// says of it. Then it sets an estimate without one: to sample takes a core some microseconds, and others wait
+// for it.
+func (d *Dispatcher) tooDear(j *job) bool {
+	if d.options.Policy != Auto || j.query.On != Any || j.hasDeadline() || j.query.Decision != nil || len(d.devices) == 0 {
+		return false
+	}
+	rough := d.model.CPU(&j.features)
+	if d.prices.of(rough/roughly) < d.gpuTime(j) {
+		return false
+	}
+	j.cpu = rough
+	return true
+}
+
+// roughly: an estimate without a sample is hardly ever so many times too high.
+const roughly = 6
 
 // leastMissing is what the device with most of a query's lists lacks of them.
 func (d *Dispatcher) leastMissing(j *job) (bytes int64) {

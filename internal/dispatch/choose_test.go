@@ -3,12 +3,14 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
 	"github.com/riffle-search/riffle/cpuexec"
+	"github.com/riffle-search/riffle/internal/exectest"
 )
 
 // TestChoose: each policy in one line.
@@ -43,6 +45,55 @@ func TestChoose(t *testing.T) {
 			if onCPU == test.want[i] {
 				t.Errorf("%v, %d queries on the CPU: query %d (CPU %v, device %v) is for the CPU: %v",
 					test.options.Policy, test.running, i, j.cpu, j.gpu, onCPU)
+			}
+		}
+		d.Close()
+	}
+}
+
+// TestTooDear: a long query is not sampled while cores are scarce, and goes to the device as it would with a
+// sample.
+func TestTooDear(t *testing.T) {
+	var plan *Plan
+	exectest.Plans(6, 0, func(_ *exectest.Index, p *Plan) bool {
+		f := FeaturesOf(p)
+		if f.Sample(p); f.sampled && f.path() == union {
+			plan = p
+		}
+		return plan == nil
+	})
+	for _, test := range []struct {
+		price    float64
+		postings int64
+		deadline bool
+		sampled  bool
+	}{
+		{300, 40_000_000, false, false},
+		{300, 40_000_000, true, true},
+		{300, 1000, false, true}, // it may be short enough
+		{leastPrice, 40_000_000, false, true},
+	} {
+		d := New([]Device{quickDevice{}}, Options{Policy: Auto, Cores: 16})
+		d.prices.short.Store(math.Float64bits(test.price))
+		d.prices.long.Store(math.Float64bits(test.price))
+		d.prices.moved.Store(math.MaxInt64) // they stay
+		j := &job{features: FeaturesOf(plan), d: d, arrived: time.Now(), query: Query{Plan: plan}}
+		j.features.Postings = test.postings
+		if test.deadline {
+			j.query.Due = j.arrived.Add(time.Second)
+			j.due = j.query.Due
+		}
+		d.estimate(j)
+		if j.features.sampled != test.sampled || j.cpu == 0 || j.gpu == 0 {
+			t.Errorf("%+v: sampled %v, estimates %v and %v", test, j.features.sampled, j.cpu, j.gpu)
+		}
+		if !test.sampled {
+			if d.auto(j) {
+				t.Error("a query that is too dear is for the CPU")
+			}
+			j.features.Sample(plan)
+			if j.cpu = d.model.CPU(&j.features); d.auto(j) {
+				t.Error("with a sample it is for the CPU")
 			}
 		}
 		d.Close()
