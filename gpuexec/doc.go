@@ -33,7 +33,8 @@
 //	or_maxscore   block by block for other lists, or by another algorithm
 //	tree_strips   does the same for boolean trees
 //	queue_tiles   queues the tiles that can still win, and which parts of them
-//	or_strips, or_flat, or_maxscore   score these
+//	or_strips, or_rounded, or_maxscore   score these; or_flat takes the place of or_rounded
+//	              for more than 256 hits
 //	count_matches counts, for plans of which only the total is wanted, by bits of documents
 //	top_k         sorts the best keys of each query
 //	flatten       makes newly resident lists flat, for the following batches
@@ -51,6 +52,10 @@
 // strips need no blocks of flat lists, so the cache may evict those blocks. While they are resident,
 // a batch of few tiles goes block by block all the same: strips take as long as the longest tile,
 // however few there are (stripchoice.go).
+//
+// Where a threshold is known, whole tiles go by sums of 16 bits, rounded up (or_rounded): a tile
+// takes half the shared memory, so two take turns, and no warp waits at a barrier. Documents whose
+// sum reaches the threshold are scored exactly, from the lists.
 //
 // A document is ranked by one number, its key (layout.cuh). A query's threshold is at most the k-th
 // best key. Whatever is skipped has a bound, as a key, below the threshold, ties included.

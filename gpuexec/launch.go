@@ -45,6 +45,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"fetch_pieces", windows, readThreads, none},
 		{"flatten_slices", windows, besideThreads, none},
 		{"or_flat", q.Load(ptx("or_flat")), flatThreads, func(*batch) int { return x.shape.flatShared() }},
+		{"or_rounded", q.Load(ptx("or_rounded")), roundedThreads, func(*batch) int { return x.shape.roundedShared() }},
 		{"tree_strips", q.Load(ptx("tree_strips")), stripThreads, func(*batch) int { return x.shape.treeShared() }},
 		{"count_matches", q.Load(ptx("count_matches")), countThreads, func(b *batch) int { return x.shape.countShared(b.count.slots) }},
 		{"or_strips", strips, stripThreads, func(*batch) int { return x.shape.stripShared() }},
@@ -218,9 +219,22 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	if blocks := min(most, int(tiles.strips)); blocks > 0 {
 		x.scoreStrips(q, s, x.compute, pass, blocks)
 		if pass == orSeeds || pass == orRest {
-			x.launch(q, s, "or_flat", pass, blocks)
+			x.launch(q, s, s.batch.wholeTiles(pass), pass, blocks)
 		}
 	}
+}
+
+// roundedMost is the most hits of a query for which or_rounded is used: each candidate is scored
+// by itself.
+const roundedMost = 256
+
+// wholeTiles is the kernel for tiles of OR that go as a whole. Seeds have no threshold, and all
+// documents would be candidates.
+func (b *batch) wholeTiles(pass int) string {
+	if pass == orRest && b.kMost <= roundedMost {
+		return "or_rounded"
+	}
+	return "or_flat"
 }
 
 // scoreStrips launches the kernel for tiles that go by strips.

@@ -30,6 +30,7 @@ func TestNumbers(t *testing.T) {
 		"packed": uint64(postings.Packed), "bitset": uint64(postings.Bitset), "run": uint64(postings.Run),
 		"pfor": uint64(postings.PFor), "rice": uint64(postings.Rice),
 		"adders": flatAdders, "slots": flatSlots, "flat_threads": flatThreads,
+		"rounded_adders": roundedAdders, "rounded_ahead": roundedAhead, "rounded_threads": roundedThreads,
 		"tile_threads":     uint64(defaults.TileThreads),
 		"sizeof(TileList)": tileListBytes, "sizeof(Fixed)": fixedBytes,
 	}

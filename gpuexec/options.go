@@ -272,6 +272,18 @@ func (s Shape) flatShared() int {
 	return 64*8 + (flatSlots+1)*job + 16 + 4*32 + 2*1024 + 4<<s.TileShift + 4*max(1, 1<<s.TileShift/32)
 }
 
+// roundedAdders are the warps of a thread block that add rounded sums (kernels/or_rounded.cu).
+// roundedAhead are the chunks that each has in flight. Two more are the scout and the janitor.
+const roundedAdders, roundedAhead = 7, 3
+
+const roundedThreads = 32 * (roundedAdders + 2)
+
+// roundedShared is the dynamic shared memory of such a block: keys, gates, portions of chunks,
+// candidates, and for each document of two tiles half a word.
+func (s Shape) roundedShared() int {
+	return 64*8 + 8*26 + 8*(32+16*40) + 16 + 3*2*512 + 2*max(4, 2<<s.TileShift)
+}
+
 // groups is how many groups the blocks of a lead make, one for each warp of a thread block.
 func (s Shape) groups(blocks uint32) uint32 {
 	warps := uint32(s.LeadThreads / 32)

@@ -215,7 +215,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	}
 	q.Record(h.strips, l.compute)
 	q.After(l.whole, h.strips)
-	x.launchOn(q, s, l.whole, "or_flat", orRest, int(b.work.or.strips))
+	x.launchOn(q, s, l.whole, b.wholeTiles(orRest), orRest, int(b.work.or.strips))
 	q.Record(h.scored, l.whole)
 }
 

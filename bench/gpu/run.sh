@@ -237,8 +237,8 @@ part_ncu() {
     head -c 2000000 "$work/log" >>"$work/out/ncu.txt"
     echo "$kernel: $(grep -cE '^ +[a-z_]+ \(' "$work/log" || true) launches"
   done <<'KERNELS'
-or_flat exhaustive or
-or_flat maxscore or
+or_rounded exhaustive or
+or_rounded maxscore or
 or_strips maxscore or
 and_strips auto and
 or_tile wand or

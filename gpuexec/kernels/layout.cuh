@@ -230,8 +230,8 @@ struct Query {
   uint32_t mode;
   uint32_t bounds;       // no_bounds, ...
   uint32_t rank_weight;
-  uint32_t by_strips;    // not 0 when its tiles are for strips.cu and or_flat.cu
-  uint32_t whole_strips; // from so many strips on a tile goes as a whole, for or_flat.cu
+  uint32_t by_strips;    // not 0 when its tiles are for strips.cu, or_flat.cu and or_rounded.cu
+  uint32_t whole_strips; // from so many strips on a tile goes as a whole, for or_flat.cu or or_rounded.cu
   uint32_t room;
   uint32_t lowest;       // score that the first range begins with; none that is found is below it
   uint32_t range_shift;  // a range has 1 << range_shift scores, the last one all that are higher
@@ -298,7 +298,7 @@ struct Batch {
   Pointer<Key> seeds;        // of each query: bound, and complement of the tile's number in tile_bounds
   Pointer<Queue> queue;      // of tiles to visit in this pass
   Pointer<Queue> strip_queue;  // the same for strips.cu
-  Pointer<Queue> flat_queue;   // and for or_flat.cu
+  Pointer<Queue> flat_queue;   // and for or_flat.cu or or_rounded.cu
   Pointer<Queue> tree_queue;   // and for tree_strips.cu
   Pointer<Range> unresolved;
   Pointer<uint32_t> unresolved_count;

@@ -16,6 +16,7 @@
 //     for the whole loop: then there are points of reconvergence everywhere.
 //   - Nothing touches the words of a chunk on its way, which would mean to wait for them: slots never move.
 #include "add_shared.cuh"
+#include "found.cuh"
 #include "scout.cuh"
 
 // A chunk on its way: four consecutive postings of each lane.
@@ -91,12 +92,6 @@ __device__ __forceinline__ Tile tile_of(uint32_t tile_shift, uint32_t job, uint3
   const Job &s = flat_desk().jobs[job];
   return Tile{job, turn, s.shares[warp].chunks, s.look, address_of(scores()) - 4 * ((s.tile << tile_shift) & 65535)};
 }
-
-// What a thread counts in a part: postings whose document had a score, and, where that is not all others, documents that may
-// be returned.
-struct Found {
-  uint32_t again, accepted;
-};
 
 // Looks closer at a posting that was added.
 __device__ __forceinline__ void look_at(const Batch &b, const Tile &t, uint32_t word, uint32_t old, uint32_t add, Found *n) {
@@ -177,16 +172,6 @@ __device__ __forceinline__ void clear_scores(uint32_t tile_shift) {
 
 __device__ __forceinline__ void clear_zeros(uint32_t tile_shift) {
   for (uint32_t i = threadIdx.x; i < max(1u, (1u << tile_shift) / 32); i += 32 * adders) zeros_of(tile_shift)[i] = 0;
-}
-
-// Counts what was found in a part. A warp calls it together.
-__device__ __forceinline__ void settle(const Part &part, State &s, Found n) {
-  uint32_t again = __reduce_add_sync(all_lanes, n.again), accepted = __reduce_add_sync(all_lanes, n.accepted);
-  if (threadIdx.x % 32 != 0) return;
-  unsigned long long less = -static_cast<unsigned long long>(again), matched = part.accept.address ? accepted : less;
-  State *state = GLOBAL(State, reinterpret_cast<uintptr_t>(&s));
-  if (less) atomicAdd(&state->scored, less);
-  if (matched) atomicAdd(&state->matched, matched);
 }
 
 // Leaves a tile, once all have added its postings, and goes on to the next; false when there is none. All adders call it together.

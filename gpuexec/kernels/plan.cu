@@ -5,7 +5,7 @@
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
 // win are queued, for strips.cu; of a seed at first only the best. Trees go likewise, to tree_strips.cu. Where bounds do not prune, a tile of an OR goes as
-// a whole, for or_flat.cu; where they do, and many strips are left, or_strips leaves it to that.
+// a whole, for or_flat.cu or or_rounded.cu; where they do, and many strips are left, or_strips leaves it to that.
 #include "cells.cuh"
 #include "seek.cuh"
 #include "tree.cuh"
@@ -233,7 +233,7 @@ __device__ __forceinline__ bool is_seed(const Batch &b, const Part &part, uint32
 struct Left {
   uint32_t alive;  // strips that may hold a document that enters, but for those that were looked at as a seed's
   bool seed;       // there are some of these
-  bool whole;      // the tile is for or_flat.cu
+  bool whole;      // the tile is for or_flat.cu or or_rounded.cu
 };
 
 // The strips that are left of a tile with the bound highest, whose strips have these bounds. A warp calls it together.

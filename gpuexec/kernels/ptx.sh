@@ -24,7 +24,7 @@ for source; do
   (
     cd "$here/.."
     "$CLANG" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 \
-      -Xclang -target-feature -Xclang +ptx70 -std=c++17 -O3 -fno-unroll-loops -ffp-contract=off -fdeclspec \
+      -Xclang -target-feature -Xclang +ptx71 -std=c++17 -O3 -fno-unroll-loops -ffp-contract=off -fdeclspec \
       -Wall -Wextra -Werror ${RIFFLE_PTX_FLAGS:-} -S -I kernels -MD -MF "$made/sources" -MT ptx -o "$made/ptx" "${folder#"$PWD"/}/$name.cu"
     sed -e 's/^ptx://' -e 's/\\$//' "$made/sources" | tr -s ' ' '\n' | sed -n -e ':a' -e 's|[^/]*/\.\./||' -e ta -e /./p | LC_ALL=C sort | xargs sha256sum | sed 's|^|// |'
     cat "$made/ptx"

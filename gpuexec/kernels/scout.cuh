@@ -1,4 +1,4 @@
-// The scout: a warp of a thread block of or_flat.cu that finds out what the tiles to come are about, while the others add, and hands
+// The scout: a warp of a thread block of or_flat.cu or or_rounded.cu that finds out what the tiles to come are about, while the others add, and hands
 // in what they have found. Most of finding out is waiting for memory, one read after the other.
 #pragma once
 #include "flat.cuh"
@@ -130,9 +130,9 @@ __device__ __forceinline__ void set_need(Job &s, Key threshold) {
   s.look = s.part == no_part || s.careful ? 0 : s.need;
 }
 
-// Hands in a document of each lane, if it may enter. It returns how many keys there are then that were not handed in. threshold is
+// Hands in a document of each lane, if it may enter. keys is where they are gathered. It returns how many keys there are then that were not handed in. threshold is
 // the query's, and read again when it has risen for these: a read takes longer than all else here.
-__device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, State &s, Key *threshold, uint32_t held, bool there, uint32_t doc, uint32_t score) {
+__device__ __forceinline__ uint32_t offer(Key *keys, const Part &part, const Query &q, State &s, Key *threshold, uint32_t held, bool there, uint32_t doc, uint32_t score) {
   Key key = 0;
   bool wants = there && accepts(part, doc);
   if (wants) {
@@ -140,7 +140,7 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
     wants = key >= *threshold && key < q.after;
   }
   if (!__any_sync(all_lanes, wants)) return held;
-  held = keep_key(q, s, flat_desk().keys, held, wants, key);
+  held = keep_key(q, s, keys, held, wants, key);
   if (held == 0) *threshold = common_threshold(s);
   return held;
 }
@@ -166,7 +166,7 @@ __device__ __forceinline__ uint32_t offer(const Part &part, const Query &q, Stat
     } else {
       there = score >= need;
     }
-    if (__any_sync(all_lanes, there)) held = offer(part, q, s, &threshold, held, there, lo + i, score);
+    if (__any_sync(all_lanes, there)) held = offer(d.keys, part, q, s, &threshold, held, there, lo + i, score);
   }
   if (held) insert(q, s, d.keys, held);
 }

@@ -315,7 +315,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   return true;
 }
 
-// Leaves items of the queue, from from on, to or_flat.cu: a bit each. A warp calls it together.
+// Leaves items of the queue, from from on, to or_flat.cu or or_rounded.cu: a bit each. A warp calls it together.
 [[maybe_unused]] static __device__ __noinline__ void leave_whole(const Batch &b, uint32_t from, uint32_t which) {
   Queue &queue = *b.flat_queue;
   uint32_t lane = threadIdx.x % 32, at = lane == 0 ? atomicAdd(&queue.size, static_cast<uint32_t>(__popc(which))) : 0;
