@@ -53,6 +53,8 @@ type work struct {
 	groups    uint32 // of lead blocks
 	and, or   tileCounts
 	unbounded int // ANDs without bounds
+
+	sharedLeads int // parts whose lead's blocks are shared
 }
 
 // tileCounts are the tiles of some parts, by whether kernels score them whole, by strips, or by the
@@ -122,6 +124,7 @@ func (b *batch) fill() bool {
 	b.renew()
 	b.chooseStrips()
 	b.chooseBounds()
+	b.shareLeads()
 	b.countBits()
 	s := &b.staging
 	lists, blocks, bounds := b.lists.put(s, b.arena, b.placed.table, b.placed.norms)
@@ -263,8 +266,10 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 	b.work.tiles += tiles
 	switch pt.way {
 	case byLeadBlocks:
-		d.groups = b.shape.groups(b.listOf(b.terms[pt.from]).blocks)
-		b.work.groups += d.groups
+		if pt.shared {
+			d.leadShared = 1
+		}
+		b.work.groups += b.shape.groups(b.listOf(b.terms[pt.from]).blocks, pt.shared)
 	case byAndTiles:
 		b.work.and.add(&b.queries[pt.query], tiles)
 	default:

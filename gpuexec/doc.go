@@ -157,6 +157,7 @@
 //	pieces.go         heads and extents on their way
 //	want.go           which extents a batch needs
 //	small.go          segments that are left to the CPU
+//	leadshare.go      whether warps share the blocks of the shortest list
 //	known.go          what is remembered of lists
 //	tables.go         resident tables of where the extents of lists are
 //	flats.go          resident lists as flat postings

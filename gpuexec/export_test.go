@@ -31,6 +31,24 @@ func (x *Executor) Unbounded() (n int) {
 	return n
 }
 
+// SharedLeads is how many parts of the last batches had the blocks of their shortest list shared by warps, and
+// Leads how many went by these blocks.
+func (x *Executor) SharedLeads() (n int) {
+	x.eachBatch(func(b *batch) { n += b.work.sharedLeads })
+	return n
+}
+
+func (x *Executor) Leads() (n int) {
+	x.eachBatch(func(b *batch) {
+		for i := range b.parts {
+			if b.parts[i].way == byLeadBlocks {
+				n++
+			}
+		}
+	})
+	return n
+}
+
 // Lose makes the extents missing that lost reports, as if they were not resident.
 func (x *Executor) Lose(lost func(extent int) bool) {
 	x.eachBatch(func(b *batch) { b.lists.lose = lost })

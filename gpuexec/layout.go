@@ -138,9 +138,9 @@ type devStep struct {
 }
 
 type devPart struct {
-	accept, rank, rankTile, tail, terms     uint64
-	termCount, query, skip, base, docs, way uint32
-	tiles, firstTile, groups, firstGroup    uint32
+	accept, rank, rankTile, tail, terms      uint64
+	termCount, query, skip, base, docs, way  uint32
+	tiles, firstTile, leadShared, firstGroup uint32
 }
 
 type devQuery struct {

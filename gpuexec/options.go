@@ -116,6 +116,9 @@ func (a Algorithm) byRanges() bool { return a >= Ranges && a <= RangesBMW }
 // isBaseline reports whether kernels of package baselines are needed.
 func (a Algorithm) isBaseline() bool { return a >= Ranges }
 
+// byLead reports whether and_lead follows the shortest lists of ANDs.
+func (a Algorithm) byLead() bool { return a < Ranges && a != Exhaustive }
+
 // bounds is which bounds are used.
 func (a Algorithm) bounds() uint32 {
 	switch a {
@@ -157,6 +160,11 @@ type Shape struct {
 	// million each, and 40 million in all. The default is 300,000: on an H100 batches of 16 and 256 were 1.1 to 1.6 times as
 	// fast without, with 1,470 to 149,000 postings. -1 is none.
 	UnboundedPostings int
+
+	// SharedDepth: the warps of a thread block share a block of the shortest list of an AND if its documents
+	// fall into at least this many blocks of the other lists, and that is more work than a warp has on
+	// average. The default is 8; -1 shares none. LeadThreads must be 64 or 128.
+	SharedDepth int
 
 	// AppendHits: queries over flat lists that go by strips and ask for at least this many hits append
 	// what they find to lists without a lock. A batch with such a query goes by strips if its queries
@@ -218,6 +226,7 @@ func (s Shape) withDefaults() Shape {
 	}
 	set(&s.StripTiles, 96)
 	set(&s.UnboundedPostings, 300_000)
+	set(&s.SharedDepth, 8)
 	set(&s.AppendHits, 64)
 	set(&s.AppendRoom, 8)
 	set(&s.WholeStrips, 12)
@@ -282,12 +291,6 @@ const roundedThreads = 32 * (roundedAdders + 2)
 // candidates, and for each document of two tiles half a word.
 func (s Shape) roundedShared() int {
 	return 64*8 + 8*26 + 8*(32+16*40) + 16 + 3*2*512 + 2*max(4, 2<<s.TileShift)
-}
-
-// groups is how many groups the blocks of a lead make, one for each warp of a thread block.
-func (s Shape) groups(blocks uint32) uint32 {
-	warps := uint32(s.LeadThreads / 32)
-	return (blocks + warps - 1) / warps
 }
 
 // rangeBlocks is how many thread blocks work on Huang's ranges of that many queries. Each thread

@@ -98,6 +98,8 @@ type part struct {
 	query, segment int
 	way            uint32
 	from, to       int  // range in the batch's terms; those of an AND are sorted by length
+	depth          int  // if it goes by the blocks of its shortest list, the lead: how many others one leads to
+	shared         bool // warps share each of these
 	resident       bool // bounds may matter to it, but all blocks of its lists were there when last read, or travel
 }
 
@@ -197,7 +199,9 @@ func (b *batch) addPart(q *query, s int, found []*knownList, all bool) {
 	if all {
 		need = 0
 		b.sortByLength(terms)
-		pt.way = b.wayOfAnd(terms)
+		if pt.way = b.wayOfAnd(terms); pt.way == byLeadBlocks {
+			pt.depth = b.leadDepth(terms)
+		}
 	}
 	b.parts = append(b.parts, pt)
 	b.listsMost = max(b.listsMost, len(terms))

@@ -6,7 +6,7 @@
 #include "../kernels/lead.cuh"
 
 // Goes through the lead of one part. All threads of the block call it together.
-__device__ __forceinline__ void go_rounds(const Batch &b, uint32_t part_index, uint32_t *docs, const Pool &pool, LeadTally *tally,
+__device__ __forceinline__ void go_rounds(const Batch &b, uint32_t part_index, LeadDesk *desk, const Pool &pool, LeadTally *tally,
                                           Key *threshold) {
   const Part &part = b.parts[part_index];
   const List &lead = *part.terms[0].list;
@@ -22,7 +22,7 @@ __device__ __forceinline__ void go_rounds(const Batch &b, uint32_t part_index, u
       if (threadIdx.x == 0) s.pruned = 1;
       return;
     }
-    if (first + warp < lead.blocks) take_lead(b, part_index, first + warp, docs, pool, tally, *threshold);
+    if (first + warp < lead.blocks) take_lead(b, part_index, first + warp, Sharer{0, 1}, desk, pool, tally, *threshold);
     hand_in(pool, b.queries[part.query], s);
   }
 }
@@ -30,10 +30,11 @@ __device__ __forceinline__ void go_rounds(const Batch &b, uint32_t part_index, u
 extern "C" __global__ void __launch_bounds__(512, 2) and_rounds(const Batch *batch) {
   const Batch b = *batch;
   DYNAMIC_SHARED(Key, keys);
-  __shared__ uint32_t count, bins[pool_bins], docs[16][128], taken;
+  __shared__ uint32_t count, bins[pool_bins], taken;
+  __shared__ LeadDesk desks[16];
   __shared__ Key worst, threshold;
   __shared__ LeadTally tally;
-  changed_by_others(count, bins, docs, taken, worst, threshold, tally);
+  changed_by_others(count, bins, desks, taken, worst, threshold, tally);
   Pool pool{keys, b.pool_room, &count, bins, &worst};
   if (threadIdx.x == 0) {
     count = 0;
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) and_rounds(const Batch *bat
     for (uint32_t p = 0; p < q.part_count; p++) {
       if (q.parts[p].way != by_lead_blocks) continue;
       uint32_t index = &q.parts[p] - b.parts.get();
-      go_rounds(b, index, docs[threadIdx.x / 32], pool, &tally, &threshold);
+      go_rounds(b, index, &desks[threadIdx.x / 32], pool, &tally, &threshold);
     }
     count_leads(&tally, b.states[taken]);
   }

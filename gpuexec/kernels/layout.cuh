@@ -208,8 +208,8 @@ struct Part {
   uint32_t way;         // by_or_tiles, ...
   uint32_t tiles;
   uint32_t first_tile;  // its tiles are Batch.tile_bounds[first_tile:first_tile+tiles]
-  uint32_t groups;      // of lead blocks
-  uint32_t first_group; // of those of all parts
+  uint32_t lead_shared; // not 0 when the warps of a thread block, two or four, share each block of the lead
+  uint32_t first_group; // of lead blocks, of those of all parts
 };
 
 // How much bounds are made use of.
@@ -310,7 +310,7 @@ struct Batch {
   uint32_t query_count;
   uint32_t part_count;
   uint32_t move_count;
-  uint32_t group_count;      // lead blocks of all parts, in groups of as many as a thread block has warps
+  uint32_t group_count;      // lead blocks of all parts, in groups: of one that is shared, else of as many as a thread block has warps
   uint32_t tiles_most;       // of any part
   uint32_t tile_shift;       // a tile is 1<<tile_shift documents
   uint32_t unresolved_room;
@@ -463,7 +463,7 @@ AT(Part, docs, 56);
 AT(Part, way, 60);
 AT(Part, tiles, 64);
 AT(Part, first_tile, 68);
-AT(Part, groups, 72);
+AT(Part, lead_shared, 72);
 AT(Part, first_group, 76);
 SIZE(Part, 80);
 

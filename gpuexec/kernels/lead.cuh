@@ -4,6 +4,10 @@
 // each lane searches those of its own documents. Only blocks that some document falls into are decoded,
 // each once for all its documents; bitsets and runs not at all, since there a document has its
 // position by counting bits. Frequencies are fetched by position, and only for documents that all lists have.
+//
+// Where the other lists are so much longer that each document falls into a block of its own, the warp
+// decodes over a hundred blocks one after the other. Then the warps of a thread block share a block of the
+// lead: each looks up a part of its documents, consecutive ones, so that few blocks are decoded twice.
 #pragma once
 #include "peek.cuh"
 #include "pool.cuh"
@@ -17,6 +21,25 @@ struct Four {
 
 // What became of a block of the lead.
 const uint32_t lead_done = 0, lead_lost = 1, lead_missing = 2;
+
+// Which warp this is of those that share a block of the lead: of one, two or four.
+struct Sharer {
+  uint32_t index, count;
+};
+
+// The documents of a block that are a sharer's, by position, and where a lane has them: each one has as many,
+// from position first on, in the lower ones of its four places.
+struct Mine {
+  uint32_t from, to;
+  uint32_t first, each;
+
+  __device__ __forceinline__ bool has(uint32_t j) const { return j < each && first + j < to; }
+};
+
+__device__ __forceinline__ Mine share_of(const Sharer &s, uint32_t n, uint32_t lane) {
+  uint32_t each = 4 / s.count, some = (n + s.count - 1) / s.count, from = min(n, s.index * some);
+  return Mine{from, min(n, from + some), from + each * lane, each};
+}
 
 // Looks the documents up in another list: those it lacks are no longer alive, the others get what it adds.
 // docs is room for 128 in shared memory, the warp's own. from and to are the blocks where the documents fall.
@@ -84,9 +107,15 @@ struct LeadTally {
   uint32_t matched, scored, decoded, pruned;
 };
 
-// Goes through one block of the lead and puts candidates into the pool. A warp calls it together.
-__device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part, uint32_t block, uint32_t *docs, const Pool &pool,
-                                                LeadTally *tally, Key threshold, uint32_t *bound) {
+// What a warp has in shared memory.
+struct LeadDesk {
+  uint32_t docs[128];
+  Range range;  // the documents that it looks at; lane 0 has written it, for itself
+};
+
+// Goes through one block of the lead, or a share of it, and puts candidates into the pool. A warp calls it together.
+__device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part, uint32_t block, const Sharer &sharer, LeadDesk *desk,
+                                                const Pool &pool, LeadTally *tally, Key threshold) {
   const Query &q = b.queries[part.query];
   const Term &first = part.terms[0];
   const List &lead = *first.list;
@@ -101,33 +130,47 @@ __device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part
     if (within.from == l.blocks) return lead_done;  // the list has ended: no document of the block matches
     sum += bound_within(term, within, lane, q.bounds);
   }
-  *bound = min(sum + rank_bound(part, q.rank_weight, from, to + 1), tail_bound(part, from));
-  if (q.bounds != no_bounds && !can_win(*bound, part.base + from, threshold)) return lead_lost;
+  uint32_t bound = min(sum + rank_bound(part, q.rank_weight, from, to + 1), tail_bound(part, from));
+  if (q.bounds != no_bounds && !can_win(bound, part.base + from, threshold)) return lead_lost;
+  if (lane == 0) desk->range = Range{0, from, to + 1, bound};
 
   if (is_unneeded(lead, block)) return lead_lost;
-  if (is_missing(lead, block)) return lead_missing;
-  uint32_t decoded = 1;
+  if (is_missing(lead, block)) return sharer.index == 0 ? lead_missing : lead_done;
+  uint32_t decoded = sharer.index == 0;
   Block k = open_block(lead, block);
   Four f;
   decode_docs(k, lane, f.doc);
+  Mine mine = share_of(sharer, k.n, lane);
+  if (sharer.count > 1) {
+    if (mine.from == mine.to) return lead_done;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) desk->docs[4 * lane + j] = f.doc[j];
+    __syncwarp();
+    if (lane == 0 && mine.from > 0) desk->range.from = desk->docs[mine.from - 1] + 1;
+    if (lane == 0 && mine.to < k.n) desk->range.to = desk->docs[mine.to - 1] + 1;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j++) {
+      if (mine.has(j)) f.doc[j] = desk->docs[mine.first + j];
+    }
+  }
   f.alive = 0;
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) {
     f.score[j] = 0;
-    if (4 * lane + j < k.n && f.doc[j] >= part.skip && accepts(part, f.doc[j])) f.alive |= 1u << j;
+    if (mine.has(j) && f.doc[j] >= part.skip && accepts(part, f.doc[j])) f.alive |= 1u << j;
   }
   for (uint32_t t = 1; t < part.term_count; t++) {
     const Term &term = part.terms[t];
     const List &l = *term.list;
     Span within{seek_block(l, b.tile_shift, from), seek_block(l, b.tile_shift, to)};
-    if (look_up(term, within, f, lane, docs, &decoded) == lead_missing) return lead_missing;
+    if (look_up(term, within, f, lane, desk->docs, &decoded) == lead_missing) return lead_missing;
     if (!__any_sync(all_lanes, f.alive != 0)) break;
   }
 #pragma unroll
   for (uint32_t j = 0; j < 4; j++) {
     if (!(f.alive >> j & 1)) continue;
     uint32_t doc = f.doc[j];
-    uint32_t score = f.score[j] + score_of(first, doc, freq_at(k, 4 * lane + j)) + rank_score(part, q.rank_weight, doc);
+    uint32_t score = f.score[j] + score_of(first, doc, freq_at(k, mine.first + j)) + rank_score(part, q.rank_weight, doc);
     Key key = key_of(score, part.base + doc);
     if (key >= threshold && key < q.after) add(pool, key);
   }
@@ -140,17 +183,16 @@ __device__ __forceinline__ uint32_t search_lead(const Batch &b, const Part &part
   return lead_done;
 }
 
-// Does search_lead and reports what became of the block. A warp calls it together.
-__device__ __forceinline__ void take_lead(const Batch &b, uint32_t part_index, uint32_t block, uint32_t *docs, const Pool &pool,
-                                          LeadTally *tally, Key threshold) {
+// Does search_lead and reports what became of the block, or the share of it. A warp calls it together.
+__device__ __forceinline__ void take_lead(const Batch &b, uint32_t part_index, uint32_t block, const Sharer &sharer, LeadDesk *desk,
+                                          const Pool &pool, LeadTally *tally, Key threshold) {
   const Part &part = b.parts[part_index];
-  const List &lead = *part.terms[0].list;
-  uint32_t bound, outcome = search_lead(b, part, block, docs, pool, tally, threshold, &bound);
+  uint32_t outcome = search_lead(b, part, block, sharer, desk, pool, tally, threshold);
   if (threadIdx.x % 32 != 0) return;
   if (outcome == lead_lost) tally->pruned = 1;
   if (outcome == lead_missing) {
     uint32_t at = atomicAdd(b.unresolved_count.get(), 1u);
-    if (at < b.unresolved_room) b.unresolved[at] = Range{part_index, before(lead, block) + 1, last_of(lead, block) + 1, bound};
+    if (at < b.unresolved_room) b.unresolved[at] = Range{part_index, desk->range.from, desk->range.to, desk->range.bound};
     atomicAdd(&b.states[part.query].unresolved, 1u);
   }
 }

@@ -228,6 +228,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.appendRoom, "append-room", "keys that it has room for, for each hit")
 	f.Var(&s.wholeStrips, "whole-strips", "strips from which on a tile goes as a whole")
 	f.IntVar(&s.shape.UnboundedPostings, "unbounded-postings", 0, "postings of a query, on average, up to which ANDs by blocks go without bounds; 0 is the default, -1 for none")
+	f.IntVar(&s.shape.SharedDepth, "shared-depth", 0, "blocks that a block of the shortest list leads to from which on warps share it; 0 is the default, -1 for none")
 	f.IntVar(&s.shape.TileThreads, "tile-threads", 0, "threads of a block that works on a tile")
 	f.IntVar(&s.shape.LeadThreads, "lead-threads", 0, "threads of a block that works on the shortest list")
 	f.IntVar(&s.shape.RangeThreads, "range-threads", 0, "threads of a query that goes by ranges")
