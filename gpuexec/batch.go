@@ -55,6 +55,8 @@ type work struct {
 	unbounded int // ANDs without bounds
 
 	sharedLeads int // parts whose lead's blocks are shared
+
+	andSeeds bool // some ANDs that go by tiles have bounds, so that seeds spare something
 }
 
 // tileCounts are the tiles of some parts, by whether kernels score them whole, by strips, or by the
@@ -271,6 +273,7 @@ func (b *batch) fillPart(d *devPart, pt *part) {
 		}
 		b.work.groups += b.shape.groups(b.listOf(b.terms[pt.from]).blocks, pt.shared)
 	case byAndTiles:
+		b.work.andSeeds = b.work.andSeeds || !b.queries[pt.query].unbounded
 		b.work.and.add(&b.queries[pt.query], tiles)
 	default:
 		b.work.or.add(&b.queries[pt.query], tiles)
@@ -289,6 +292,9 @@ func (b *batch) fillPasses() {
 		if and {
 			c.andPass = 1
 			items = b.work.and
+		}
+		if pass == andSeeds && !b.work.andSeeds {
+			seeds, items = false, tileCounts{}
 		}
 		if seeds {
 			most := uint32(seedTiles * len(b.queries))

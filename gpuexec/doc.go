@@ -39,6 +39,8 @@
 //	top_k         sorts the best keys of each query
 //	flatten       makes newly resident lists flat, for the following batches
 //
+// Where no AND of a batch has bounds, queue_all queues all their tiles at once: there are no seeds.
+//
 // ANDs precede ORs: by strips (and_strips), by tiles (and_tile) or by the blocks of the shortest
 // list (and_lead). settle decides which queries of mode AndOr continue with OR. The unit of work is
 // a tile of a query, 16,384 documents, with a score for each in shared memory, or some of its 32

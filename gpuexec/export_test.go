@@ -31,6 +31,16 @@ func (x *Executor) Unbounded() (n int) {
 	return n
 }
 
+// Seedless is how many of the last batches visited all tiles of ANDs in one pass.
+func (x *Executor) Seedless() (n int) {
+	x.eachBatch(func(b *batch) {
+		if b.work.and != (tileCounts{}) && !b.work.andSeeds {
+			n++
+		}
+	})
+	return n
+}
+
 // SharedLeads is how many parts of the last batches had the blocks of their shortest list shared by warps, and
 // Leads how many went by these blocks.
 func (x *Executor) SharedLeads() (n int) {

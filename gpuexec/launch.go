@@ -54,6 +54,7 @@ func (x *Executor) load(q *device.Queue) {
 		{"bound_tiles", plan, 256, none},
 		{"queue_seeds", plan, 256, none},
 		{"queue_tiles", plan, 256, none},
+		{"queue_all", plan, 256, none},
 		{"queue_and_mark", plan, besideThreads, none},
 		{"or_tile", q.Load(ptx("or_tile")), x.shape.TileThreads, tile},
 		{"or_maxscore", q.Load(ptx("or_maxscore")), x.shape.TileThreads, tile},
@@ -193,13 +194,19 @@ func (x *Executor) byTiles(q *device.Queue, s *slot) {
 	x.visit(q, s, or, orSeeds, b.work.or)
 }
 
-// visit launches the kernels for tiles: the seeds in one pass, the others in the next.
+// visit launches the kernels for tiles: the seeds in one pass, the others in the next. Where no bounds
+// spare a tile, one pass has all.
 func (x *Executor) visit(q *device.Queue, s *slot, kernel string, seeds int, tiles tileCounts) {
 	if tiles == (tileCounts{}) {
 		return
 	}
 	b := &s.batch
 	threads := (int(b.work.tilesMost)*len(b.parts) + 255) / 256
+	if seeds == andSeeds && !b.work.andSeeds {
+		x.launch(q, s, "queue_all", andRest, threads)
+		x.score(q, s, kernel, andRest, tiles, math.MaxInt)
+		return
+	}
 	q.Fill(x.compute, s.part(b.seeds[seeds]), 0)
 	x.launch(q, s, "bound_tiles", seeds, threads)
 	x.launch(q, s, "queue_seeds", seeds, (seedTiles*len(b.queries)+7)/8)

@@ -9,14 +9,16 @@ import (
 // ANDs that go by blocks do so with bounds or without.
 //
 // With bounds, an AND whose shortest list is much shorter than another is led by its blocks (and_lead), which
-// begins when and_tile has ended. A warp takes a block of the lead, and decodes the blocks of the other lists that
-// its documents fall into one after the other: of 256 ANDs over 10,000, 60,000, 200,000 and a million
-// documents, the slowest warp decodes 18, 53, 127 and 111, while by tiles, where 16 warps share the
-// blocks, none decodes more than 9, 12, 18 and 14 (140 of these ANDs have a lead, of 142 to 1,230
-// blocks). On an H100 their batches took 81, 97, 282 and 84 µs longer than without bounds: some 2 µs for
-// each block that the slowest warp decodes, but for the largest, where bounds spared as much elsewhere.
+// begins when and_tile has ended. When this was measured, each block of the lead was one warp's (since then warps
+// share some, leadshare.go). It decodes the blocks of the other lists that its documents fall into one after the
+// other: of 256 ANDs over 10,000, 60,000, 200,000 and a million documents, the slowest warp decodes 18, 53, 127
+// and 111, while by tiles, where 16 warps share the blocks, none decodes more than 9, 12, 18 and 14 (140 of these
+// ANDs have a lead, of 142 to 1,230 blocks). On an H100 their batches took 81, 97, 282 and 84 µs longer than
+// without bounds: some 2 µs for each block that the slowest warp decodes, but for the largest, where bounds
+// spared as much elsewhere.
 // So in a batch of little work, whose time is that of its longest query, all go by tiles, and without
-// bounds, which have nothing to spare.
+// bounds, which have nothing to spare. Nor has a threshold, so if all its ANDs are such no tiles are visited
+// before the others to find one.
 
 // unboundedMost is how many postings a batch may have that goes without bounds.
 //

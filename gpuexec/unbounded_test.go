@@ -69,6 +69,49 @@ func TestUnboundedNeedsBlocks(t *testing.T) {
 	}
 }
 
+// TestUnboundedSeeds: where all ANDs of a batch that go by tiles do without bounds, no tiles are visited before
+// the others, and no kernel looks for some. One AND with bounds has seeds, and then so have all.
+func TestUnboundedSeeds(t *testing.T) {
+	c := newCollection(40_000, []float64{0.3, 0.2, 0.1, 0.05, 0.0001})
+	one, two, or := c.and(10, 0, 1, 2), c.and(700, 1, 3), c.and(10, 0, 3)
+	or.Mode = blockmax.Or
+	both := c.and(10, 0, 1)
+	both.Mode = blockmax.AndOr
+	nothing := c.and(10, 0, 4) // in most tiles
+	x := openShaped(t, 0, 32<<20, gpuexec.Options{Timed: true, Traced: true}, blocksShape)
+	for _, test := range []struct {
+		what     string
+		plans    []*exectest.Plan
+		seeds    bool // tiles of ANDs that are visited first
+		seedless bool
+	}{
+		{"one alone has bounds", []*exectest.Plan{one}, true, false},
+		{"two", []*exectest.Plan{one, two}, false, true},
+		{"some match in few tiles", []*exectest.Plan{nothing, one, nothing}, false, true},
+		{"beside an OR", []*exectest.Plan{or, one, two}, false, true},
+		{"with an AND before an OR", []*exectest.Plan{one, both, two}, true, false},
+		{"an OR alone", []*exectest.Plan{or}, false, false},
+	} {
+		for range 3 { // lists become resident, and the last batches are three
+			if err := checkLarge(x, test.plans); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := x.Times().ByKernel
+		if err := checkLarge(x, test.plans); err != nil {
+			t.Fatal(err)
+		}
+		after := x.Times().ByKernel
+		launched := func(kernel string) bool { return after[kernel] != before[kernel] }
+		if launched("queue_all") != test.seedless || x.Seedless() > 0 != test.seedless {
+			t.Errorf("%s: queue_all was launched: %v, of %d batches without seeds", test.what, launched("queue_all"), x.Seedless())
+		}
+		if got := launched("and_tile (seeds)"); got != test.seeds {
+			t.Errorf("%s: tiles of ANDs were visited before the others: %v", test.what, got)
+		}
+	}
+}
+
 // A doubling executor runs each plan beside itself, again when its lists are resident. It loses so many
 // extents of ten then.
 type doubling struct {

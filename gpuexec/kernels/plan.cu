@@ -1,7 +1,8 @@
 // Which tiles are worth a visit, and in which order. bound_tiles bounds every tile of every part and
 // finds for each query some of the best tiles, one of each residue class by their number, so that no two are the
 // same. These seeds are visited first: what they find raises the threshold. Then queue_tiles queues what
-// can still win, query by query. tiles_most * part_count is below 1<<31.
+// can still win, query by query. Where no threshold spares anything, queue_all takes the place of all that.
+// tiles_most * part_count is below 1<<31.
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
 // win are queued, for strips.cu; of a seed at first only the best. Trees go likewise, to tree_strips.cu. Where bounds do not prune, a tile of an OR goes as
@@ -348,6 +349,20 @@ extern "C" __global__ void __launch_bounds__(256) queue_tiles(const Batch *batch
     enqueue(*b.strip_queue, wanted && q.by_strips && !mine.whole && q.node_count == 0, Item{p.index, strip_tile, mine.alive});
     enqueue(*b.tree_queue, wanted && q.node_count, Item{p.index, p.tile, mine.alive});
     enqueue(*b.flat_queue, wanted && q.by_strips && mine.whole, Item{p.index, p.tile, mine.alive});
+  }
+}
+
+// A thread for each tile and part queues the tile if something can match there: for ANDs without bounds, block by block, of which
+// no tile is spared by what seeds would find.
+extern "C" __global__ void __launch_bounds__(256) queue_all(const Batch *batch) {
+  const Batch b = *batch;
+  uint32_t all = b.tiles_most * b.part_count, lane = threadIdx.x % 32;
+  for (uint32_t base = blockIdx.x * blockDim.x + threadIdx.x - lane; base < all; base += blockDim.x * gridDim.x) {
+    uint32_t i = min(base + lane, all - 1), p = i / b.tiles_most, tile = i % b.tiles_most;
+    const Part &part = b.parts[p];
+    bool mine = base + lane < all && is_tile_of(b, part, tile) && goes_by_tiles(b, part);
+    bool wanted = mine && bound_tile(b, part, b.queries[part.query], tile) != no_bound;
+    enqueue(*b.queue, wanted, Item{p, tile, ~0u});
   }
 }
 
