@@ -119,10 +119,7 @@ func (b *bench) competitor(r *reference, m mix, p dispatch.Policy, saturated boo
 			continue
 		}
 		err := measure(fmt.Sprintf("%s, %v at %g", m.name, p, share), func() ([]figure, error) {
-			return b.arrivals(s, r, rate, func(rng *rand.Rand) func(context.Context) error {
-				q, on := m.draw(rng)
-				return func(ctx context.Context) error { return s.askOn(ctx, r, q, on) }
-			})
+			return b.arrivals(s, r, rate, m.draw)
 		})
 		if err != nil {
 			return err

@@ -94,11 +94,19 @@ func (s *station) ask(ctx context.Context, r *reference, i int) error {
 
 // askOn does so on one side.
 func (s *station) askOn(ctx context.Context, r *reference, i int, on dispatch.Side) error {
-	a, err := s.TopK(ctx, s.query(r, i, on))
+	_, err := s.askWhy(ctx, r, i, on, nil)
+	return err
+}
+
+// askWhy does so, says where, and fills in why, unless that is nil.
+func (s *station) askWhy(ctx context.Context, r *reference, i int, on dispatch.Side, why *dispatch.Decision) (dispatch.Side, error) {
+	q := s.query(r, i, on)
+	q.Decision = why
+	a, err := s.TopK(ctx, q)
 	if err != nil {
-		return err
+		return a.By, err
 	}
-	return r.check(i, &a.TopK)
+	return a.By, r.check(i, &a.TopK)
 }
 
 // query is query i of a reference.

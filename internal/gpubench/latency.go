@@ -77,9 +77,8 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 			if err := opened(); err != nil {
 				return nil, err
 			}
-			return b.arrivals(s, r, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) func(context.Context) error {
-				q := rng.IntN(len(r.plans))
-				return func(ctx context.Context) error { return s.ask(ctx, r, q) }
+			return b.arrivals(s, r, share*b.recorded("latency", name+" saturated"), func(rng *rand.Rand) (int, dispatch.Side) {
+				return rng.IntN(len(r.plans)), dispatch.Any
 			})
 		})
 		if err != nil {
@@ -95,12 +94,16 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 //
 // Every second or two all queries of a rented machine take some 20 ms longer, with any policy, and p99 says
 // whether that happened. So there is a second one: the median of the p99s of seven parts of the measurement.
-func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) func(context.Context) error) ([]figure, error) {
+func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) (query int, on dispatch.Side)) ([]figure, error) {
 	// One goroutine cannot send more than some hundred thousand queries a second.
 	senders := 1 + int(rate/60_000)
 	n := max(10, int(rate*b.seconds.Seconds()*10/7)/senders) * senders
 	times := make([]time.Duration, n)
 	errs := make([]error, n)
+	var why []dueQuery // if asked
+	if b.reasons {
+		why = make([]dueQuery, n)
+	}
 	var group sync.WaitGroup
 	before := s.feeding()
 	start := time.Now()
@@ -113,9 +116,13 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 				due += rng.ExpFloat64() / rate * float64(senders)
 				arrival := start.Add(time.Duration(due * float64(time.Second)))
 				awaitTime(arrival, rate)
-				ask := draw(rng)
+				query, on := draw(rng)
 				crew.run(func(ctx context.Context) {
-					errs[i] = ask(ctx)
+					if why == nil {
+						errs[i] = s.askOn(ctx, r, query, on)
+					} else {
+						why[i].by, errs[i] = s.askWhy(ctx, r, query, on, &why[i].why)
+					}
 					times[i] = time.Since(arrival)
 				})
 			}
@@ -127,6 +134,9 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 		s.sayFeeding(r, before)
 		sayTenths(times)
 	}
+	for i := range why {
+		why[i].took = times[i]
+	}
 	times = times[3*n/10:]
 	parts := make([]float64, 7)
 	for i := range parts {
@@ -134,6 +144,13 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 	}
 	slices.Sort(parts)
 	at := func(percent int) float64 { return percentile(times, percent) }
+	if why = why[3*len(why)/10:]; why != nil {
+		most := time.Duration(at(99) * float64(time.Millisecond))
+		for i := range why {
+			why[i].within = most
+		}
+		sayReasons(why) // of the slowest in a hundred, which are "late", and of the others
+	}
 	return []figure{
 		{"arrivals/s", rate}, {"q/s", float64(n) / took.Seconds()}, {"p50, ms", at(50)}, {"p95, ms", at(95)}, {"p99, ms", at(99)}, {"median p99, ms", parts[len(parts)/2]},
 		{"on CPU, %", 100 * float64(s.Stats().OnCPU-before.OnCPU) / float64(n)}, {"queries a batch", perBatch(before.Stats, s.Stats())},

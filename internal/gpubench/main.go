@@ -215,7 +215,7 @@ func (s *settings) declare(f *flag.FlagSet) {
 	f.Var(&s.due, "due", "with deadlines, policies in this order; with -due added they know when answers are due, with -fail they fail late queries; "+
 		"without, gpu and auto, or cpu where there is no GPU")
 	f.Var(&s.dueLoads, "due-loads", "with deadlines, per cent of what the first of these policies answers when 2,048 clients wait")
-	f.BoolVar(&s.reasons, "reasons", false, "with deadlines, say why queries went where they did, and what became of them; there, with auto and with latency, what batches took, and with these how long each tenth of the queries waited")
+	f.BoolVar(&s.reasons, "reasons", false, "with deadlines, say why queries went where they did, and what became of them; there, with auto and with latency, what batches took; with these the same of the slowest in a hundred, which count as late, and how long each tenth of the queries took")
 	f.BoolVar(&s.orOnly, "or-only", false, "measure OR alone, with stream")
 	f.BoolVar(&s.trace, "trace", false, "measure each kernel by itself, with or, and, andor and stream")
 	f.BoolVar(&s.cpu, "cpu", true, "with or, and, andor, tree and counts, measure the CPU, too")
