@@ -232,37 +232,52 @@ __device__ __forceinline__ void scout_rounds(const Batch &b, const Item *items, 
   account(s);
 }
 
-// The score of a document, whose number is the same for all lanes: each has a list. A warp calls it together.
-__device__ __forceinline__ uint32_t score_exactly(const Batch &b, const Scout &s, uint32_t doc) {
-  uint32_t add = 0;
-  if (s.postings) {
-    uint32_t entry = doc >> (s.each == 1 ? b.tile_shift : b.tile_shift - 5), low = doc & 65535;
-    uint32_t from = __ldg(&s.first[entry]), end = __ldg(&s.first[entry + 1]), to = end;
-    while (from < to) {
-      uint32_t middle = (from + to) / 2;
-      if ((__ldg(&s.postings[middle]) & 65535) < low) {
-        from = middle + 1;
-      } else {
-        to = middle;
-      }
-    }
-    if (from < end) {
-      uint32_t word = __ldg(&s.postings[from]);
-      if ((word & 65535) == low) add = flat_contribution(s.weight, word);
-    }
-  }
-  return __reduce_add_sync(all_lanes, add);
+// Where a list of the part is, for a lane of a group: each lane of the first group has the list of its number.
+struct ListOfLane {
+  const uint32_t *postings, *first;
+  uint32_t weight, shift;
+};
+
+__device__ __forceinline__ ListOfLane list_of_lane(const Batch &b, const Scout &s, uint32_t lane) {
+  uint32_t shift = s.each == 1 ? b.tile_shift : b.tile_shift - 5;
+  return ListOfLane{of_lane(s.postings, lane), of_lane(s.first, lane), __shfl_sync(all_lanes, s.weight, lane), __shfl_sync(all_lanes, shift, lane)};
 }
 
-// Hands in a document of each lane that wants, by its score. It returns how many keys are held then. A warp calls it together.
+// What a list adds to the score of a document.
+__device__ __forceinline__ uint32_t added_by(const ListOfLane &l, uint32_t doc) {
+  uint32_t low = doc & 65535, entry = doc >> l.shift;
+  uint32_t from = __ldg(&l.first[entry]), end = __ldg(&l.first[entry + 1]), to = end;
+  while (from < to) {
+    uint32_t middle = (from + to) / 2;
+    if ((__ldg(&l.postings[middle]) & 65535) < low) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  if (from == end) return 0;
+  uint32_t word = __ldg(&l.postings[from]);
+  return (word & 65535) == low ? flat_contribution(l.weight, word) : 0;
+}
+
+// Hands in a document of each lane that wants, by its score. It returns how many keys are held then. Reading a list means to wait for several reads, one
+// after the other. So groups of lanes, which have a lane for each list, look several documents up at a time. A warp calls it together.
 __device__ __forceinline__ uint32_t hand_in(const Batch &b, const Scout &s, Key *threshold, uint32_t held, bool wants, uint32_t doc) {
   const Part &part = *s.of;
   wants = wants && accepts(part, doc);
   uint32_t lane = threadIdx.x % 32, votes = __ballot_sync(all_lanes, wants), score = 0;
   if (votes == 0) return held;
-  for (uint32_t rest = votes; rest; rest &= rest - 1) {
-    uint32_t at = __ffs(rest) - 1, exact = score_exactly(b, s, __shfl_sync(all_lanes, doc, at));
-    if (lane == at) score = exact;
+  uint32_t lists = part.term_count, log = lists <= 4 ? 2 : lists <= 8 ? 3 : lists <= 16 ? 4 : 5, at_once = 32 >> log;
+  ListOfLane list = list_of_lane(b, s, lane & ((1u << log) - 1));
+  for (uint32_t base = 0; base < 32; base += at_once) {
+    uint32_t these = votes >> base;
+    if (at_once < 32) these &= (1u << at_once) - 1;
+    if (these == 0) continue;
+    uint32_t at = lane >> log, mine = __shfl_sync(all_lanes, doc, base + at), sum = 0;
+    if ((these >> at & 1) && list.postings) sum = added_by(list, mine);
+    for (uint32_t i = 1; i < 1u << log; i *= 2) sum += __shfl_xor_sync(all_lanes, sum, i);
+    uint32_t exact = __shfl_sync(all_lanes, sum, ((lane - base) << log) & 31);
+    if (lane - base < at_once) score = exact;
   }
   return offer(rounded_desk().keys, part, b.queries[part.query], *s.state, threshold, held, wants, doc, score);
 }
