@@ -72,6 +72,31 @@ func TestFlatTiles(t *testing.T) {
 	}
 }
 
+// TestFlatTilesLists has many whole tiles for each thread block, so that it clears each buffer often,
+// and candidates of queries for few and many lists: a warp looks several up at a time, the more the
+// fewer lists there are.
+func TestFlatTilesLists(t *testing.T) {
+	c := newCollection(60_001, slices.Repeat([]float64{0.1, 0.05, 0.02, 0.01}, 8))
+	x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: gpuexec.Exhaustive},
+		gpuexec.Shape{TileShift: 11, TileThreads: 64, LeadThreads: 64, Multiprocessors: 1, StripTiles: -1})
+	rng := rand.New(rand.NewPCG(17, 17))
+	becomeFlat(t, x, c, rng)
+	var plans []*exectest.Plan
+	for _, lists := range []int{1, 2, 4, 5, 8, 9, 16, 17, 32} {
+		for _, k := range []int{10, 100} {
+			p := c.plan(rng, blockmax.Or, k, lists)
+			p.CountAll = true
+			plans = append(plans, p)
+		}
+	}
+	if err := checkLarge(x, plans); err != nil {
+		t.Error(err)
+	}
+	if x.StripTiles() == 0 {
+		t.Error("no query went by strips")
+	}
+}
+
 // newRank makes a static rank, and the highest in each tile.
 func newRank(docs uint32) (rank, tiles []uint16) {
 	rng := rand.New(rand.NewPCG(12, 12))
