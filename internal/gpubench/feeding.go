@@ -33,9 +33,10 @@ func (s *station) sayFeeding(r *reference, earlier feeding) {
 	n, batches := perBatch(earlier.Stats, now.Stats), now.Batches-earlier.Batches
 	if ran := now.times.Batches - earlier.times.Batches; batches > 0 && ran > 0 {
 		query, f := time.Duration(0), dispatch.Features{}
+		moved := (now.MovedBytes - earlier.MovedBytes) / max(1, now.Queries-earlier.Queries) // small lists come with every batch
 		for _, p := range r.plans {
 			f = dispatch.FeaturesOf(p)
-			query += s.Model().GPU(&f, 0) / time.Duration(len(r.plans))
+			query += s.Model().GPU(&f, moved) / time.Duration(len(r.plans))
 		}
 		estimate := s.Model().BatchCost(&f, int(n)) + time.Duration(n*float64(query))
 		fmt.Fprintf(os.Stderr, "; ms a batch of %.0f queries: %.2f, estimated %.2f; kernels %.2f, host %.2f, lead %.2f, answers %.2f", n,
