@@ -139,10 +139,11 @@ func TestLeadSharedRandom(t *testing.T) {
 func TestLeadSharedMissing(t *testing.T) {
 	c := newCollection(40_000, []float64{0.3, 0.2, 0.01})
 	p := c.and(50, 0, 1, 2)
-	partial := 0
+	ran, partial := 0, 0
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := openShaped(t, 0, 32<<20, gpuexec.Options{}, leadShape(128))
+			ran++ // there is a device
 			loseSome(x, 1+int(seed%3), seed)
 			l := compose(x)
 			top, err := l.TopK(context.Background(), p)
@@ -159,7 +160,7 @@ func TestLeadSharedMissing(t *testing.T) {
 			partial += *l.partial
 		})
 	}
-	if partial == 0 {
+	if ran > 0 && partial == 0 {
 		t.Error("nothing was left to the CPU")
 	}
 }
