@@ -33,7 +33,8 @@ func TestInside(t *testing.T) {
 	b.has("main", "in 4 segments")
 
 	b.click(`a[href*="field=text"]`)
-	b.wait(`location.search.includes("field=text") && document.querySelectorAll(".terms li").length === 100`)
+	// Until the page is there, the browser may still go to the address's #terms, and take the focus away.
+	b.wait(`document.readyState === "complete" && location.search.includes("field=text") && document.querySelectorAll(".terms li").length === 100`)
 	b.has("#terms", "There are more")
 	eval[any](b, `document.querySelector("#prefix").focus()`)
 	b.keys("lett" + kb.Enter)
