@@ -34,8 +34,8 @@ func FeaturesOf(p *Plan) (f Features) {
 	return f
 }
 
-// read sets the features of a plan where they are nil: goroutines that submit queries begin with small
-// stacks, and copies of features, of vectors and of jobs made all of them grow.
+// read sets the features of a plan. They must be zero before. FeaturesOf returns a copy; the stack of a new
+// goroutine is small, and grew for copies of features, vectors and jobs.
 func (f *Features) read(p *Plan) {
 	f.K, f.All = p.K, p.Tree == nil && p.Mode != blockmax.Or
 	f.Tree, f.Total = p.Tree != nil, p.CountAll

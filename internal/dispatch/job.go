@@ -69,7 +69,7 @@ func newJobs() *sync.Pool {
 }
 
 func newJob(d *Dispatcher, q Query) *job {
-	j := jobs.Get().(*job)
+	j := jobs.Get().(*job) // which release has emptied
 	j.d, j.query, j.arrived, j.due = d, q, time.Now(), q.Due
 	j.features.read(q.Plan)
 	j.features.Count = q.Count

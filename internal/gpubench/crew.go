@@ -6,8 +6,8 @@ import (
 )
 
 // A crew is goroutines that each wait for the answer to a query and then for another query, as those of a
-// server's connections do. A goroutine for each query would begin with a small stack: on two cores, to
-// enlarge it took a tenth of the time of searches.
+// server's connections do. A goroutine for each query would begin with a small stack: on two cores,
+// enlarging it took a tenth of the time of searches.
 type crew struct {
 	contexts []context.Context
 	stops    []func()

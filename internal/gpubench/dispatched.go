@@ -84,7 +84,7 @@ func (s *station) warm(b *bench, r *reference) error {
 	return errors.Join(errs...)
 }
 
-// warmings is how often: lists are kept in their second form when they have been wanted before.
+// warmings is how often: lists are kept in a second form when they have been wanted before.
 const warmings = 4
 
 // ask answers query i and checks it.
