@@ -300,7 +300,11 @@ func (b *batch) fillPasses() {
 			most := uint32(seedTiles * len(b.queries))
 			items = tileCounts{min(items.whole, most), min(items.strips, most), min(items.trees, most)}
 		}
-		c.queue, c.stripQueue, c.flatQueue, c.treeQueue = b.queue(items.whole), b.queue(items.strips), b.queue(items.strips), b.queue(items.trees)
+		stripItems := items.strips
+		if pass == orSeeds { // some seeds go in pieces
+			stripItems = min(seedPieces*b.work.or.strips, uint32(seedTiles*len(b.queries)))
+		}
+		c.queue, c.stripQueue, c.flatQueue, c.treeQueue = b.queue(items.whole), b.queue(stripItems), b.queue(items.strips), b.queue(items.trees)
 		_, c.counters = put[uint32](s, 4)
 		if seeds {
 			b.seeds[pass] = span{bytes: wholeRows(8 * seedTiles * len(b.queries))}

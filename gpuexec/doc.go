@@ -28,13 +28,12 @@
 //	              decodes sparse lists for that
 //	bound_tiles   bounds each tile of each query; some of the best become seeds
 //	queue_seeds   queues the seeds first, so that thresholds rise
-//	or_strips     scores tiles and collects candidates: strip by strip for flat lists,
-//	or_flat       or as a whole where many strips of a tile are alive;
+//	or_strips     scores tiles and collects candidates: strip by strip for flat lists;
 //	or_maxscore   block by block for other lists, or by another algorithm
 //	tree_strips   does the same for boolean trees
 //	queue_tiles   queues the tiles that can still win, and which parts of them
-//	or_strips, or_rounded, or_maxscore   score these; or_flat takes the place of or_rounded
-//	              for more than 256 hits
+//	or_strips, or_rounded, or_maxscore   score these: or_rounded tiles of flat lists as a whole,
+//	              where many strips are alive; for more than 256 hits or_flat takes its place
 //	count_matches counts, for plans of which only the total is wanted, by bits of documents
 //	top_k         sorts the best keys of each query
 //	flatten       makes newly resident lists flat, for the following batches

@@ -97,6 +97,32 @@ func TestFlatTilesLists(t *testing.T) {
 	}
 }
 
+// TestFlatSeeds has queries without bounds over few tiles. All of these are seeds, and each goes in
+// several pieces.
+func TestFlatSeeds(t *testing.T) {
+	for _, docs := range []uint32{900, 2000, 5000} {
+		t.Run(fmt.Sprint(docs), func(t *testing.T) {
+			c := newCollection(docs, []float64{0.4, 0.3, 0.2, 0.1})
+			x := openShaped(t, 0, 32<<20, gpuexec.Options{Algorithm: gpuexec.Exhaustive},
+				gpuexec.Shape{TileShift: 10, TileThreads: 64, LeadThreads: 64, Multiprocessors: 2, StripTiles: -1})
+			rng := rand.New(rand.NewPCG(18, uint64(docs)))
+			becomeFlat(t, x, c, rng)
+			var plans []*exectest.Plan
+			for i := range 24 {
+				p := c.plan(rng, blockmax.Or, []int{1, 10, 100, 1000}[i%4], 1+rng.IntN(4))
+				p.CountAll = true
+				plans = append(plans, p)
+			}
+			if err := checkLarge(x, plans); err != nil {
+				t.Error(err)
+			}
+			if x.StripTiles() == 0 {
+				t.Error("no query went by strips")
+			}
+		})
+	}
+}
+
 // newRank makes a static rank, and the highest in each tile.
 func newRank(docs uint32) (rank, tiles []uint16) {
 	rng := rand.New(rand.NewPCG(12, 12))

@@ -225,8 +225,8 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 	}
 	if blocks := min(most, int(tiles.strips)); blocks > 0 {
 		x.scoreStrips(q, s, x.compute, pass, blocks)
-		if pass == orSeeds || pass == orRest {
-			x.launch(q, s, s.batch.wholeTiles(pass), pass, blocks)
+		if pass == orRest { // seeds go by strips
+			x.launch(q, s, s.batch.wholeTiles(), pass, blocks)
 		}
 	}
 }
@@ -235,10 +235,9 @@ func (x *Executor) score(q *device.Queue, s *slot, kernel string, pass int, tile
 // by itself.
 const roundedMost = 256
 
-// wholeTiles is the kernel for tiles of OR that go as a whole. Seeds have no threshold, and all
-// documents would be candidates.
-func (b *batch) wholeTiles(pass int) string {
-	if pass == orRest && b.kMost <= roundedMost {
+// wholeTiles is the kernel for tiles of OR that go as a whole, but for seeds.
+func (b *batch) wholeTiles() string {
+	if b.kMost <= roundedMost {
 		return "or_rounded"
 	}
 	return "or_flat"

@@ -15,6 +15,7 @@ const (
 	maxRangeTerms = 16             // of a plan, for Huang's ranges
 	maxK          = 1000
 	seedTiles     = 64 // of a query
+	seedPieces    = 4  // of a seed of a query without bounds; times those seeds, at most seedTiles
 	tileStrips    = 32 // of a tile
 	stripCells    = 8  // of a strip
 	poolSlack     = 32

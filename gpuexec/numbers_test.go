@@ -21,7 +21,7 @@ func TestNumbers(t *testing.T) {
 	want := map[string]uint64{
 		"missing": uint64(missingRow), "unneeded": uint64(unneededRow),
 		"max_terms": maxTerms, "range_terms": maxRangeTerms, "extent_blocks": postings.ExtentBlocks,
-		"seeds": seedTiles, "strips": tileStrips, "cells": stripCells,
+		"seeds": seedTiles, "seed_pieces": seedPieces, "strips": tileStrips, "cells": stripCells,
 		"slice_unit": sliceUnit, "fetch_unit": fetchUnit,
 		"by_or_tiles": uint64(byOrTiles), "by_and_tiles": uint64(byAndTiles), "by_lead_blocks": uint64(byLeadBlocks),
 		"no_bounds": uint64(noBounds), "list_bounds": uint64(listBounds), "block_bounds": uint64(blockBounds),

@@ -179,7 +179,8 @@ func (x *Executor) flattenStep(q *device.Queue, s *slot, i int) {
 }
 
 // scoreSeeds scores the seeds of the first step, so that their thresholds apply to the choice of
-// blocks of the second.
+// blocks of the second. Without bounds a seed goes as a whole here. It has no threshold, so all
+// documents are candidates, and it is or_flat's.
 func (x *Executor) scoreSeeds(q *device.Queue, s *slot) {
 	b, l := &s.batch, s.batch.windowed.track
 	b.passes = b.windowed.steps[0].passes
@@ -215,7 +216,7 @@ func (x *Executor) scoreStep(q *device.Queue, s *slot, i int) {
 	}
 	q.Record(h.strips, l.compute)
 	q.After(l.whole, h.strips)
-	x.launchOn(q, s, l.whole, b.wholeTiles(orRest), orRest, int(b.work.or.strips))
+	x.launchOn(q, s, l.whole, b.wholeTiles(), orRest, int(b.work.or.strips))
 	q.Record(h.scored, l.whole)
 }
 

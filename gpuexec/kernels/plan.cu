@@ -6,7 +6,7 @@
 //
 // Of queries whose lists are flat, tiles are bounded strip by strip, and of a tile only the strips that can
 // win are queued, for strips.cu; of a seed at first only the best. Trees go likewise, to tree_strips.cu. Where bounds do not prune, a tile of an OR goes as
-// a whole, for or_flat.cu or or_rounded.cu; where they do, and many strips are left, or_strips leaves it to that.
+// a whole, for or_flat.cu or or_rounded.cu, unless it is a seed (seed_pieces); where they do, and many strips are left, or_strips leaves it to that.
 #include "cells.cuh"
 #include "seek.cuh"
 #include "tree.cuh"
@@ -148,6 +148,16 @@ __device__ __forceinline__ Key &seed_of(const Batch &b, const Part &part, uint32
   const Query &q = b.queries[part.query];
   uint32_t count = q.by_strips == 0 || q.bounds == no_bounds ? block_seeds : part.way == by_and_tiles ? and_seeds : seeds;
   return b.seeds[seeds * part.query + tile % count];
+}
+
+// A seed without bounds goes by strips, too, since without a threshold all of its documents are candidates: dozens of warps hand these in side by side, where
+// or_flat.cu has one warp a block for it. It is queued in pieces of 32/seed_pieces strips, of which the later ones mostly find a threshold. In a window it goes
+// as a whole, because pieces need more room in the queue (batch.go).
+const uint32_t seed_pieces = 4;  // as in layout.go
+
+// Whether a seed is queued in pieces.
+__device__ __forceinline__ bool goes_in_pieces(const Batch &b, const Part &part, const Query &q) {
+  return part.way == by_or_tiles && q.by_strips && q.node_count == 0 && q.bounds == no_bounds && !b.marks;
 }
 
 // Whether a tile goes as a whole, since nothing is pruned. Where bounds prune, or_strips decides. A warp calls it together.
@@ -443,7 +453,14 @@ extern "C" __global__ void __launch_bounds__(256) queue_seeds(const Batch *batch
       alive = seed_strips(b, q, bound, static_cast<uint32_t>(seed >> 32));
       whole = goes_whole(part, q, of, blocks, tile);
     }
-    if (lane == 0) {
+    const uint32_t each = strips / seed_pieces;
+    uint32_t count = 1;
+    if (goes_in_pieces(b, part, q)) {
+      count = seed_pieces;
+      whole = false;
+      alive &= ((1u << each) - 1) << each * min(lane, seed_pieces - 1);
+    }
+    if (lane < count && alive) {
       bool by_strips = q.by_strips && !whole;
       Queue &queue = q.node_count ? *b.tree_queue : by_strips ? *b.strip_queue : q.by_strips ? *b.flat_queue : *b.queue;
       Item item{static_cast<uint32_t>(&part - b.parts.get()), tile | (by_strips ? strips_only : 0), alive};

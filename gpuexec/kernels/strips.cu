@@ -281,13 +281,20 @@ __device__ __forceinline__ void take_strip(const Batch &b, const Part &part, uin
   __syncwarp();
 }
 
+// What terms have to add for a document to enter, where the rank adds so much at most: at least 1.
+__device__ __forceinline__ uint32_t need_above(Key threshold, uint32_t rank) {
+  uint32_t score = static_cast<uint32_t>(threshold >> 32);
+  return max(1u, score > rank ? score - rank : 0);
+}
+
 // Takes care of a tile, of which these strips can win. blocks are the lists that are not flat. It returns false when the tile is better done
 // as a whole, if it may be, and nothing is done then. A warp calls it together.
 template <bool all>
 __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, const Source &of, uint32_t blocks, uint32_t tile_shift, uint32_t tile,
                                           uint32_t alive, bool whole, Counts *n) {
   const Query &q = b.queries[part.query];
-  uint32_t shift = tile_shift - 5, lo = tile << tile_shift, need = static_cast<uint32_t>(common_threshold(b.states[part.query]) >> 32);
+  Key threshold = common_threshold(b.states[part.query]);
+  uint32_t shift = tile_shift - 5, lo = tile << tile_shift, need = static_cast<uint32_t>(threshold >> 32);
   uint32_t rank = rank_bound(part, q.rank_weight, lo, min(part.docs, lo + (1u << tile_shift)));
   uint32_t bar = q.bounds == no_bounds ? 0 : need;
   Cells c = b.marks ? find_cells_by_levels<all>(part, of, tile * strips + threadIdx.x % 32, tile_shift, alive >> threadIdx.x % 32 & 1, rank, bar) : find_cells<all>(part, of, blocks, tile, tile_shift, alive, rank, bar);
@@ -295,7 +302,7 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
   uint32_t rest = __ballot_sync(all_lanes, c.alive != 0);
   if (rest == 0) return true;
   if (!all && whole && static_cast<uint32_t>(__popc(rest)) >= q.whole_strips && is_flat(of, blocks, tile)) return false;
-  need = max(1u, need > rank ? need - rank : 0);  // of what terms add
+  need = need_above(threshold, rank);
   uint32_t at = __ffs(rest) - 1, held = 0;
   Here h = find_here(part, of, blocks, tile * strips + at);
   do {
@@ -304,10 +311,11 @@ __device__ __forceinline__ bool take_tile(const Batch &b, const Part &part, cons
     Here next = find_here(part, of, blocks, tile * strips + after);  // on its way during this one
     Strip s{strip, shift, strip << shift, __shfl_sync(all_lanes, c.alive, at)};
     if (blocks == 0 || !report_missing(b, part, shift, s.lo, (blocks >> threadIdx.x % 32 & 1) && h.bound ? of.list : nullptr)) take_strip<all>(b, part, need, s, of, h, &held, n);
-    // Few hits make a threshold that is worth a lock at once.
+    // Few hits make a threshold that is worth a lock at once. The strips that follow go by it: without, all documents of a seed would be candidates.
     if (held && (rest == 0 || q.counts.address == 0)) {
       insert(q, b.states[part.query], keys_of(shift), held);
       held = 0;
+      if (!all && q.bounds == no_bounds) need = need_above(common_threshold(b.states[part.query]), rank);
     }
     at = after;
     h = next;
