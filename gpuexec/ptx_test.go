@@ -44,6 +44,10 @@ func TestPTX(t *testing.T) {
 			t.Errorf("%s adds no scores in shared memory", name)
 		}
 	}
+	// Warps of or_flat meet from different places, which __syncthreads does not allow.
+	if found := regexp.MustCompile(`\bbar\.sync\s+0;`).FindString(ptx("or_flat")); found != "" {
+		t.Errorf("or_flat has a barrier without a number of threads: %s", found)
+	}
 }
 
 // sources returns the files of kernels and baselines with the given ending.

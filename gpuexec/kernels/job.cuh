@@ -82,5 +82,12 @@ __device__ __forceinline__ uint32_t *zeros_of(uint32_t tile_shift) { return scor
 
 __device__ __forceinline__ uint32_t job_after(uint32_t i) { return i + 1 == job_count ? 0 : i + 1; }
 
-// A barrier of all threads, those of the scout too, who come to it from elsewhere.
-__device__ __forceinline__ void meet() { __syncthreads(); }
+// A barrier of all threads, those of the scout too, who come to it from elsewhere. So it is not __syncthreads, which all of a block must call at the same
+// place, but PTX's barrier with a number of threads, to which each warp may come from wherever it is. It is the same instruction.
+__device__ __forceinline__ void meet() {
+#if defined(__CUDA__) || defined(__CUDACC__)
+  asm volatile("bar.sync 1, %0;" ::"n"(flat_threads) : "memory");
+#else
+  __syncthreads();
+#endif
+}
