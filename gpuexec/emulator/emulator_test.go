@@ -142,6 +142,7 @@ func testWrong(t *testing.T, binary string, seed int) {
 		{"missing_lane", 64, []string{"threads wait for one another", "thread 7 waits in __syncthreads at wrong.cu:",
 			"threads 0-6, 8-31 wait in __ballot_sync(0xffffffff) at wrong.cu:"}},
 		{"forever", 64, []string{"a loop at wrong.cu:", "waits for what no other thread of the block does"}},
+		{"closed_gate", 64, []string{"a loop at wrong.cu:", "waits for what no other thread of the block does"}},
 		{"absent_source", 32, []string{"reads lane 9, which does not take part"}},
 		{"trapped", 64, []string{"thread 33 hit __trap at wrong.cu:"}},
 		{"not_waited", 1, []string{"thread 0 ends before its copy_async has been waited for"}},

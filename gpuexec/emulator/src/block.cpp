@@ -84,6 +84,7 @@ void Block::prepare() {
     t.meeting = Meeting::none;
     t.copies.clear();
     t.groups = 0;
+    t.polled = false;
     stacks_.prepare(i, t.context, entry, t.done);
     t.done = false;
     warps_[t.warp].live |= 1u << t.lane;
@@ -256,6 +257,7 @@ void Block::polls(Site site) {
     blame("a loop at " + place(site) + " waits for what no other thread of the block does");
     leave();
   }
+  self_->polled = true;
   Thread *next = pick();
   if (next) turn(*next);
 }

@@ -31,6 +31,7 @@ struct Thread {
 
   std::vector<Copy> copies;
   unsigned groups; // closed by copy_async_commit
+  bool polled;     // and has done nothing since
 };
 
 struct Warp {

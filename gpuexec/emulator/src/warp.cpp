@@ -15,7 +15,8 @@ uint64_t Block::meet_warp(Meeting meeting, unsigned mask, uint64_t value, int sh
   self.shift = shift;
   self.width = width;
   self.site = site;
-  idle_ = 0;
+  if (!self.polled) idle_ = 0; // else it may be of the loop that polls
+  self.polled = false;
   if (!(mask >> self.lane & 1)) {
     blame("a thread is not in the mask that it passes");
     leave();

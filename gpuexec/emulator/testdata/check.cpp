@@ -11,7 +11,7 @@
 
 #define KERNELS(X)                                                                                            \
   X(scan) X(histogram) X(collectives) X(lock) X(copies) X(divergent_barrier) X(missing_lane) X(forever)       \
-  X(absent_source) X(trapped) X(not_waited) X(out_of_bounds)       \
+  X(closed_gate) X(absent_source) X(trapped) X(not_waited) X(out_of_bounds)                                   \
   X(misaligned) X(far_shift) X(no_barrier) X(no_order) X(two_blocks) X(no_fence)
 #define DECLARE(name) extern "C" void name(const void *);
 KERNELS(DECLARE)

@@ -24,6 +24,18 @@ extern "C" __global__ void forever(const Words *args) {
   while (__ldcg(&args->out[0]) != 77) __nanosleep(10);
 }
 
+// A warp waits together, as for a gate (../../kernels/gate.cuh).
+__device__ __forceinline__ bool has_opened(const Words *args) {
+  bool yes = __ldcg(&args->out[0]) == 77;
+  if (!yes) __nanosleep(0);
+  return yes;
+}
+
+extern "C" __global__ void closed_gate(const Words *args) {
+  while (!__all_sync(0xffffffff, has_opened(args))) {
+  }
+}
+
 extern "C" __global__ void absent_source(const Words *args) {
   if (threadIdx.x < 8) args->out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 9);
 }
