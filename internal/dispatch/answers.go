@@ -12,7 +12,7 @@ import (
 type answers struct {
 	// How many times as long as estimated one query in sixty takes at least, on one core and with the
 	// help of others.
-	alone, helped float64
+	alone, helped tails
 
 	// Of devices that have little to do, and of others. What a busy machine teaches does not hold
 	// for a quiet one, and a policy that believed it would never see the quiet one again.
@@ -22,11 +22,26 @@ type answers struct {
 	cpuLate float64
 }
 
+// tails are of queries that are estimated to take less than brief, and of others. To be interrupted for some
+// 50 µs is several times what a brief query takes, and a part of what a long one takes: with one tail for both,
+// the long ones of many brief queries seemed to be late on a core, and went to devices, where they took longer.
+type tails [2]float64
+
+const brief = 50 * time.Microsecond
+
+// of is the tail of a query that is estimated to take so many nanoseconds.
+func (t *tails) of(estimate float64) *float64 {
+	if estimate < float64(brief) {
+		return &t[0]
+	}
+	return &t[1]
+}
+
 // punctuality is how many times as long as expected queries take on devices, from arrival to answer: on
 // average, and one in sixty at least.
 type punctuality struct{ late, latest float64 }
 
-var usualAnswers = answers{alone: 3, helped: 3, quiet: punctuality{1, 2}, busy: punctuality{1, 1.5}, cpuLate: 1}
+var usualAnswers = answers{alone: tails{3, 3}, helped: tails{3, 3}, quiet: punctuality{1, 2}, busy: punctuality{1, 1.5}, cpuLate: 1}
 
 // of is how long a query takes that is expected to take some time, and one in sixty at least.
 func (p *punctuality) of(expected time.Duration) (mean, latest time.Duration) {
@@ -57,11 +72,11 @@ func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) 
 	}
 	k := m.known.Load()
 	cost, withHelp := k.onCore(f)
-	times := k.alone
+	times := &k.alone
 	if helped {
-		cost, times = withHelp, k.answers.helped
+		cost, times = withHelp, &k.answers.helped
 	}
-	return time.Duration(cost), time.Duration(float64(cost * times))
+	return time.Duration(cost), time.Duration(float64(cost * *times.of(cost)))
 }
 
 // learnCPU learns from a query that ran on the CPU and was estimated to cost so many nanoseconds.
@@ -70,7 +85,7 @@ func (a *answers) learnCPU(r *run, estimate float64) {
 	if r.helped {
 		tail = &a.helped
 	}
-	raise(tail, float64(r.took)/max(1, estimate))
+	raise(tail.of(estimate), float64(r.took)/max(1, estimate))
 	if r.expected > 0 {
 		a.cpuLate += (min(mostTail, float64(r.response)/float64(r.expected)) - a.cpuLate) / 64
 		a.cpuLate = max(1, a.cpuLate)
@@ -112,8 +127,8 @@ func (m *Model) calm(passed time.Duration) {
 	share := min(1, float64(passed)/float64(calming))
 	a, usual := &m.answers, &usualAnswers
 	for _, tail := range []struct{ now, usual *float64 }{
-		{&a.alone, &usual.alone}, {&a.helped, &usual.helped}, {&a.quiet.latest, &usual.quiet.latest},
-		{&a.busy.latest, &usual.busy.latest}, {&a.cpuLate, &usual.cpuLate},
+		{&a.alone[0], &usual.alone[0]}, {&a.alone[1], &usual.alone[1]}, {&a.helped[0], &usual.helped[0]}, {&a.helped[1], &usual.helped[1]},
+		{&a.quiet.latest, &usual.quiet.latest}, {&a.busy.latest, &usual.busy.latest}, {&a.cpuLate, &usual.cpuLate},
 	} {
 		*tail.now -= max(0, *tail.now-*tail.usual) * share
 	}
@@ -123,7 +138,11 @@ func (m *Model) calm(passed time.Duration) {
 // differ reports whether estimates change noticeably.
 func (a *answers) differ(b *answers) bool {
 	far := func(a, b float64) bool { return math.Abs(a-b) > b/64 }
-	return far(a.alone, b.alone) || far(a.helped, b.helped) || far(a.cpuLate, b.cpuLate) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
+	return a.alone.differ(&b.alone, far) || a.helped.differ(&b.helped, far) || far(a.cpuLate, b.cpuLate) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
+}
+
+func (t *tails) differ(u *tails, far func(a, b float64) bool) bool {
+	return far(t[0], u[0]) || far(t[1], u[1])
 }
 
 func (p *punctuality) differs(q *punctuality, far func(a, b float64) bool) bool {
