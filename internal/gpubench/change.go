@@ -128,39 +128,29 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	if err != nil || rate == 0 {
 		return err
 	}
-	ctx, stop := context.WithTimeout(b.ctx, all[len(all)-1].to)
-	defer stop()
 	var mu sync.Mutex
 	var wrong error
 	var group sync.WaitGroup
-	start := time.Now()
-	for sender := range 2 {
-		group.Go(func() {
-			crew := newCrew(b.ctx)
-			defer crew.end()
-			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
-			for ctx.Err() == nil {
-				due += rng.ExpFloat64() / rate * 2
-				arrives := start.Add(time.Duration(due * float64(time.Second)))
-				awaitTime(arrives, rate)
-				i, row := rng.IntN(len(r.plans)), int(time.Duration(due*float64(time.Second))/b.changeStep)
-				if row >= len(rows) {
-					return
-				}
-				crew.run(func(ctx context.Context) {
-					a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[i], CPU: s.cpu, Whole: cpuexec.Executor{}})
-					took := time.Since(arrives)
-					if err == nil {
-						err = r.check(i, &a.TopK)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					rows[row] = append(rows[row], arrival{took, a.By})
-					wrong = cmp.Or(wrong, err)
-				})
-			}
-		})
+	arrivals, rng := b.arrivalTimes(rate, int(rate*all[len(all)-1].to.Seconds())), rand.New(rand.NewPCG(b.seed, 0))
+	queries := make([]int, len(arrivals))
+	for i := range queries {
+		queries[i] = rng.IntN(len(r.plans))
 	}
+	start := time.Now().Add(gathering)
+	group.Go(func() {
+		arrive(b.ctx, start, arrivals, clientsAt(rate), func(ctx context.Context, n int, arrives time.Time) {
+			a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[queries[n]], CPU: s.cpu, Whole: cpuexec.Executor{}})
+			took := time.Since(arrives)
+			if err == nil {
+				err = r.check(queries[n], &a.TopK)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			row := &rows[min(len(rows)-1, int(arrivals[n]/b.changeStep))]
+			*row = append(*row, arrival{took, a.By})
+			wrong = cmp.Or(wrong, err)
+		})
+	})
 	group.Go(func() {
 		for _, c := range all {
 			if c.what != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -152,41 +151,27 @@ func (q *dueQuery) met() bool { return !q.failed && !q.ended && q.took <= q.with
 // inTime sends queries at random times for the time of a measurement. Those that have no answer when
 // the last one is due are late, and withdrawn. The first three in ten do not count.
 func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]figure, error) {
-	senders := 1 + int(rate/60_000) // as arrivals
-	n := max(10, int(rate*b.seconds.Seconds())/senders) * senders
+	n := max(10, int(rate*b.seconds.Seconds()))
 	all := make([]dueQuery, n)
 	var ended atomic.Bool
 	before := s.feeding()
-	var sending sync.WaitGroup
-	crews := make([]*crew, senders)
-	start := time.Now()
-	for sender := range senders {
-		crew := newCrew(b.ctx)
-		crews[sender] = crew
-		sending.Go(func() {
-			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
-			for i := sender; i < n; i += senders {
-				due += rng.ExpFloat64() / rate * float64(senders)
-				arrival := start.Add(time.Duration(due * float64(time.Second)))
-				awaitTime(arrival, rate)
-				q := &all[i]
-				if q.query, q.within = rng.IntN(len(r.plans)), soon; rng.IntN(2) == 0 {
-					q.within = later
-				}
-				crew.run(func(ctx context.Context) { q.ask(ctx, s, r, way, arrival, &ended, b.reasons) })
-			}
-		})
-	}
-	sending.Wait()
-	timer := time.AfterFunc(later, func() {
-		ended.Store(true)
-		for _, crew := range crews {
-			crew.stop()
+	arrivals, rng := b.arrivalTimes(rate, n), rand.New(rand.NewPCG(b.seed, 0))
+	for i := range all {
+		q := &all[i]
+		if q.query, q.within = rng.IntN(len(r.plans)), soon; rng.IntN(2) == 0 {
+			q.within = later
 		}
-	})
-	for _, crew := range crews {
-		crew.end()
 	}
+	ctx, stop := context.WithCancel(b.ctx)
+	defer stop()
+	start := time.Now().Add(gathering)
+	timer := time.AfterFunc(time.Until(start)+arrivals[n-1]+later, func() {
+		ended.Store(true)
+		stop()
+	})
+	arrive(ctx, start, arrivals, n, func(ctx context.Context, i int, arrival time.Time) {
+		all[i].ask(ctx, s, r, way, arrival, &ended, b.reasons)
+	})
 	timer.Stop()
 	var errs []error
 	for i := range all {

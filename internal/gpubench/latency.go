@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/riffle-search/riffle/blockmax"
@@ -95,44 +93,35 @@ func (b *bench) latencies(r *reference, name string, devices int, o dispatch.Opt
 // Every second or two all queries of a rented machine take some 20 ms longer, with any policy, and p99 says
 // whether that happened. So there is a second one: the median of the p99s of seven parts of the measurement.
 func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand.Rand) (query int, on dispatch.Side)) ([]figure, error) {
-	// One goroutine cannot send more than some hundred thousand queries a second.
-	senders := 1 + int(rate/60_000)
-	n := max(10, int(rate*b.seconds.Seconds()*10/7)/senders) * senders
+	n := max(10, int(rate*b.seconds.Seconds()*10/7))
 	times := make([]time.Duration, n)
+	asked := make([]time.Duration, n) // how long after their arrival
 	errs := make([]error, n)
 	var why []dueQuery // if asked
 	if b.reasons {
 		why = make([]dueQuery, n)
 	}
-	var group sync.WaitGroup
-	before := s.feeding()
-	start := time.Now()
-	for sender := range senders {
-		group.Go(func() {
-			crew := newCrew(b.ctx)
-			defer crew.end()
-			rng, due := rand.New(rand.NewPCG(b.seed, uint64(sender))), 0.0
-			for i := sender; i < n; i += senders {
-				due += rng.ExpFloat64() / rate * float64(senders)
-				arrival := start.Add(time.Duration(due * float64(time.Second)))
-				awaitTime(arrival, rate)
-				query, on := draw(rng)
-				crew.run(func(ctx context.Context) {
-					if why == nil {
-						errs[i] = s.askOn(ctx, r, query, on)
-					} else {
-						why[i].by, errs[i] = s.askWhy(ctx, r, query, on, &why[i].why)
-					}
-					times[i] = time.Since(arrival)
-				})
-			}
-		})
+	arrivals, rng := b.arrivalTimes(rate, n), rand.New(rand.NewPCG(b.seed, 0))
+	queries, sides := make([]int, n), make([]dispatch.Side, n)
+	for i := range n {
+		queries[i], sides[i] = draw(rng)
 	}
-	group.Wait()
+	before := s.feeding()
+	start := time.Now().Add(gathering)
+	arrive(b.ctx, start, arrivals, clientsAt(rate), func(ctx context.Context, i int, arrival time.Time) {
+		asked[i] = time.Since(arrival)
+		if why == nil {
+			errs[i] = s.askOn(ctx, r, queries[i], sides[i])
+		} else {
+			why[i].by, errs[i] = s.askWhy(ctx, r, queries[i], sides[i], &why[i].why)
+		}
+		times[i] = time.Since(arrival)
+	})
 	took := time.Since(start)
 	if b.reasons {
 		s.sayFeeding(r, before)
-		sayTenths(times)
+		sayTenths("answered", times)
+		sayTenths("asked", asked)
 	}
 	for i := range why {
 		why[i].took = times[i]
@@ -164,29 +153,13 @@ func percentile(times []time.Duration, percent int) float64 {
 }
 
 // sayTenths prints what each tenth of the queries took: whether all are slow, or some moments are.
-func sayTenths(times []time.Duration) {
-	fmt.Fprint(os.Stderr, "          p50 / p99 of each tenth, ms:")
+func sayTenths(what string, times []time.Duration) {
+	fmt.Fprintf(os.Stderr, "          %s after p50 / p99 of each tenth, ms:", what)
 	for i := range 10 {
 		tenth := slices.Clone(times[i*len(times)/10 : (i+1)*len(times)/10])
 		fmt.Fprintf(os.Stderr, " %.2f / %.2f", percentile(tenth, 50), percentile(tenth, 99))
 	}
 	fmt.Fprintln(os.Stderr)
-}
-
-// awaitTime returns at a time. A process that has little to do is woken up to a millisecond late,
-// so at low rates the last of it is not slept. At high rates that would cost a core.
-func awaitTime(at time.Time, rate float64) {
-	late := 1200 * time.Microsecond
-	if rate > 20_000 {
-		time.Sleep(time.Until(at))
-		return
-	}
-	if early := time.Until(at) - late; early > 0 {
-		time.Sleep(early)
-	}
-	for time.Now().Before(at) {
-		runtime.Gosched()
-	}
 }
 
 // perBatch is how many queries batches had on average.
