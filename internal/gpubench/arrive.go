@@ -19,61 +19,64 @@ func (b *bench) arrivalTimes(rate float64, n int) []time.Duration {
 	return times
 }
 
-// clientsAt is how many clients ask queries that arrive at a rate: as many as to have one each in 250 ms, within
-// limits. With few, their stacks have been enlarged already when they are needed, and are in the caches of the cores.
-func clientsAt(rate float64) int { return max(64, min(16_384, int(rate/4))) }
+const (
+	gathering = 200 * time.Millisecond // before queries arrive, in which clients begin
 
-// gathering is the time before queries arrive in which the clients begin.
-const gathering = 200 * time.Millisecond
+	// mostClients is how many ask at a time. A query beyond those is asked when one of them has its answer, and
+	// its time counts from when it arrived, as with wrk2. Without a limit half a million goroutines waited
+	// after a slow moment, and the machine had to find memory for their stacks: for two seconds nothing was answered.
+	mostClients = 16_384
 
-// arrive has a number of clients ask queries that arrive at these times after start. It returns when all have an
-// answer.
-//
-// Of c clients each has every c-th query. It waits until that one arrives, and asks. A query whose client still
-// waits for the answer before is asked as soon as that is there, and its time counts from when it arrived, as
-// with wrk2. So no goroutines are made by the hundred thousand after a slow moment, for which a machine would have
-// to find memory.
-func arrive(ctx context.Context, start time.Time, times []time.Duration, clients int, ask func(ctx context.Context, i int, arrival time.Time)) {
-	clients = min(clients, len(times))
-	rate := float64(len(times)) / times[len(times)-1].Seconds()
-	paced := rate < pacedRate*float64(runtime.GOMAXPROCS(0))
-	now := make([]chan struct{}, clients)
-	var waiting sync.WaitGroup
-	for c := range clients {
-		now[c] = make(chan struct{}, 1+len(times)/clients)
-		waiting.Go(func() {
-			ctx, stop := context.WithCancel(ctx) // thousands that wait with one context take turns at its lock
-			defer stop()
-			for i := c; i < len(times); i += clients {
-				arrival := start.Add(times[i])
-				if paced {
-					<-now[c]
-				} else {
-					time.Sleep(time.Until(arrival))
-				}
-				ask(ctx, i, arrival)
-			}
-		})
+	// pacedRate is how many queries a second for each core are told to clients when they arrive. A process with
+	// idle cores wakes a goroutine up to a millisecond late, so whoever tells them looks at the time again and
+	// again. At higher rates that would take cores from the searches, and to be told costs as much as
+	// a short search: there clients sleep until their queries arrive.
+	pacedRate = 12_500
+
+	pacemakerRate = 100_000 // of one that tells them
+
+	contextCount = 256 // thousands that wait with one context take turns at its lock
+)
+
+// arrive has clients ask queries that arrive at these times after start. It returns when all have an answer. most is how many
+// clients there may be; 0 is any number, and then they are told at any rate.
+func arrive(ctx context.Context, start time.Time, times []time.Duration, most int, ask func(ctx context.Context, i int, arrival time.Time)) {
+	contexts := make([]context.Context, contextCount)
+	for i := range contexts {
+		own, stop := context.WithCancel(ctx)
+		defer stop()
+		contexts[i] = own
 	}
-	if paced {
-		pacemakers := 1 + int(rate/100_000)
+	rate := float64(len(times)) / times[len(times)-1].Seconds()
+	var waiting sync.WaitGroup
+	if paced := rate < pacedRate*float64(runtime.GOMAXPROCS(0)); paced || most == 0 {
+		crew := newCrew(contexts, most)
+		pacemakers := 1 + int(rate/pacemakerRate)
 		for p := range pacemakers {
 			waiting.Go(func() {
 				for i := p; i < len(times); i += pacemakers {
-					awaitTime(start.Add(times[i]))
-					now[i%clients] <- struct{}{}
+					arrival := start.Add(times[i])
+					awaitTime(arrival)
+					crew.ask(i, func(ctx context.Context) { ask(ctx, i, arrival) })
 				}
 			})
 		}
+		waiting.Wait()
+		crew.end()
+		return
+	}
+	most = min(most, len(times))
+	for c := range most { // each has every most-th query
+		waiting.Go(func() {
+			for i := c; i < len(times); i += most {
+				arrival := start.Add(times[i])
+				time.Sleep(time.Until(arrival))
+				ask(contexts[c%contextCount], i, arrival)
+			}
+		})
 	}
 	waiting.Wait()
 }
-
-// pacedRate: a process that has idle cores wakes a goroutine up to a millisecond late. So up to so many queries a
-// second for each core, goroutines look at the time again and again, and tell the clients. At higher rates the
-// cores that this takes would be the searches', and clients sleep: to be told costs as much as a short search,
-// and at 0.9 of what two cores answer, Go's scheduler left some that had been told for a second.
-const pacedRate = 12_500
 
 // awaitTime returns at a time, without sleeping for the last of it.
 func awaitTime(at time.Time) {

@@ -138,7 +138,7 @@ func (b *bench) throughChanges(r *reference, p dispatch.Policy, all []change) er
 	}
 	start := time.Now().Add(gathering)
 	group.Go(func() {
-		arrive(b.ctx, start, arrivals, clientsAt(rate), func(ctx context.Context, n int, arrives time.Time) {
+		arrive(b.ctx, start, arrivals, mostClients, func(ctx context.Context, n int, arrives time.Time) {
 			a, err := s.TopK(ctx, dispatch.Query{Plan: r.plans[queries[n]], CPU: s.cpu, Whole: cpuexec.Executor{}})
 			took := time.Since(arrives)
 			if err == nil {

@@ -169,7 +169,7 @@ func (b *bench) inTime(s *station, r *reference, way dueWay, rate float64) ([]fi
 		ended.Store(true)
 		stop()
 	})
-	arrive(ctx, start, arrivals, n, func(ctx context.Context, i int, arrival time.Time) {
+	arrive(ctx, start, arrivals, 0, func(ctx context.Context, i int, arrival time.Time) {
 		all[i].ask(ctx, s, r, way, arrival, &ended, b.reasons)
 	})
 	timer.Stop()

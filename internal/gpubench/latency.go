@@ -108,7 +108,7 @@ func (b *bench) arrivals(s *station, r *reference, rate float64, draw func(*rand
 	}
 	before := s.feeding()
 	start := time.Now().Add(gathering)
-	arrive(b.ctx, start, arrivals, clientsAt(rate), func(ctx context.Context, i int, arrival time.Time) {
+	arrive(b.ctx, start, arrivals, mostClients, func(ctx context.Context, i int, arrival time.Time) {
 		asked[i] = time.Since(arrival)
 		if why == nil {
 			errs[i] = s.askOn(ctx, r, queries[i], sides[i])
