@@ -210,14 +210,17 @@ part_serving() {
 }
 
 part_sanitizer() {
-  local tool flags status failed=0
+  local tool flags tests status failed=0
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer here"; return 0; }
   for tool in memcheck racecheck synccheck initcheck; do
-    flags= # gpuexec/kernels/README.md has why
-    case $tool in racecheck | synccheck) flags='--num-cuda-barriers 32' ;; initcheck) flags='--check-api-memory-access no' ;; esac
-    status=0
+    flags= tests='TestConformance|TestDecodeWidths|TestMissing' status=0 # gpuexec/kernels/README.md has why
+    case $tool in
+      memcheck) tests="$tests|TestFlatTiles" ;;
+      synccheck) flags='--num-cuda-barriers 1024' tests="$tests|TestFlatTiles" ;;
+      initcheck) flags='--check-api-memory-access no' ;;
+    esac
     (cd "$root/gpuexec" && limited "$budget" compute-sanitizer --tool $tool $flags --error-exitcode 9 $run "$work/bin/gpuexec.test" \
-      -test.short -test.run 'TestConformance|TestDecodeWidths|TestMissing|TestFlatTiles' -exectest.seed=7) >"$work/log" 2>&1 || status=$?
+      -test.short -test.run "$tests" -exectest.seed=7) >"$work/log" 2>&1 || status=$?
     echo "$tool: exit status $status; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/log" | tail -n 1)" | tee -a "$work/out/sanitizer.txt"
     head -c 2000000 "$work/log" >>"$work/out/sanitizer.txt"
     [ $status -eq 0 ] || [ $status -eq 124 ] || failed=1

@@ -83,10 +83,10 @@ __device__ __forceinline__ uint32_t *zeros_of(uint32_t tile_shift) { return scor
 __device__ __forceinline__ uint32_t job_after(uint32_t i) { return i + 1 == job_count ? 0 : i + 1; }
 
 // A barrier of all threads, those of the scout too, who come to it from elsewhere. So it is not __syncthreads, which all of a block must call at the same
-// place, but PTX's barrier with a number of threads, to which each warp may come from wherever it is. It is the same instruction.
+// place. PTX's aligned barrier, bar.sync, wants that too, says synccheck; the one that is not aligned does not.
 __device__ __forceinline__ void meet() {
 #if defined(__CUDA__) || defined(__CUDACC__)
-  asm volatile("bar.sync 1, %0;" ::"n"(flat_threads) : "memory");
+  asm volatile("barrier.sync 0;" ::: "memory");
 #else
   __syncthreads();
 #endif
