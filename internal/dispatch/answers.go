@@ -138,10 +138,10 @@ func (m *Model) calm(passed time.Duration) {
 // differ reports whether estimates change noticeably.
 func (a *answers) differ(b *answers) bool {
 	far := func(a, b float64) bool { return math.Abs(a-b) > b/64 }
-	return a.alone.differ(&b.alone, far) || a.helped.differ(&b.helped, far) || far(a.cpuLate, b.cpuLate) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
+	return a.alone.differs(&b.alone, far) || a.helped.differs(&b.helped, far) || far(a.cpuLate, b.cpuLate) || a.quiet.differs(&b.quiet, far) || a.busy.differs(&b.busy, far)
 }
 
-func (t *tails) differ(u *tails, far func(a, b float64) bool) bool {
+func (t *tails) differs(u *tails, far func(a, b float64) bool) bool {
 	return far(t[0], u[0]) || far(t[1], u[1])
 }
 
