@@ -76,7 +76,7 @@ func (m *Model) response(f *Features, helped bool) (took, latest time.Duration) 
 	if helped {
 		cost, times = withHelp, &k.answers.helped
 	}
-	return time.Duration(cost), time.Duration(float64(cost * *times.of(cost)))
+	return nanoseconds(cost), nanoseconds(cost * *times.of(cost))
 }
 
 // learnCPU learns from a query that ran on the CPU and was estimated to cost so many nanoseconds.

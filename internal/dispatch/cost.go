@@ -103,6 +103,15 @@ func (m *Model) reset() {
 // nothing is the cost of a query that no document can match, because a list is empty.
 const nothing = 200 * time.Nanosecond
 
+// nanoseconds is an estimate as a duration, of a day at most: saved prices may be so high that it would have no
+// room in one, and what has none may be negative.
+func nanoseconds(estimate float64) time.Duration {
+	if estimate < float64(24*time.Hour) {
+		return time.Duration(estimate)
+	}
+	return 24 * time.Hour
+}
+
 // empty reports whether no document can match.
 func (f *Features) empty() bool { return f.All && f.Shortest == 0 || f.Postings == 0 }
 
@@ -112,7 +121,7 @@ func (m *Model) CPU(f *Features) time.Duration {
 		return nothing
 	}
 	alone, _ := m.known.Load().onCore(f)
-	return time.Duration(alone)
+	return nanoseconds(alone)
 }
 
 // GPU estimates what a query in a batch of many costs a device, when missing bytes of its lists
@@ -121,13 +130,13 @@ func (m *Model) GPU(f *Features, missing int64) time.Duration {
 	var v vector
 	f.set(&v)
 	v[perByte] = float64(missing)
-	return time.Duration(m.known.Load().gpu[f.kind()].times(&v))
+	return nanoseconds(m.known.Load().gpu[f.kind()].times(&v))
 }
 
 // BatchCost estimates what a batch of n such queries costs in addition to them.
 func (m *Model) BatchCost(f *Features, n int) time.Duration {
 	p := &m.known.Load().gpu[f.kind()]
-	return time.Duration(p[perBatch] + float64(p[perLog]*math.Log1p(float64(n))))
+	return nanoseconds(p[perBatch] + float64(p[perLog]*math.Log1p(float64(n))))
 }
 
 // A run is what it took to compute a query on the CPU.

@@ -120,7 +120,7 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		q := Features{Terms: 2, Postings: 5000, Shortest: 100, K: 10}
-		if m.CPU(&q) < 0 || m.GPU(&q, 1000) < 0 || m.BatchCost(&q, 9) < 0 {
+		if took, latest := m.response(&q, true); took < 0 || latest < took || m.CPU(&q) < 0 || m.GPU(&q, 1000) < 0 || m.BatchCost(&q, 9) < 0 {
 			t.Errorf("%s estimates less than nothing", text)
 		}
 	})

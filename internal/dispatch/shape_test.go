@@ -127,7 +127,7 @@ func TestHelpedShape(t *testing.T) {
 func TestFarQueries(t *testing.T) {
 	m := DefaultModel()
 	for _, f := range sampledQueries()[:500] {
-		f.Bytes, f.Blocks, f.Shortest, f.Visits = 1<<50, 1<<40, 1<<45, 1<<45
+		f.Bytes, f.Blocks, f.Shortest, f.Visits = 1<<50, 1<<30, 1<<35, 1<<35
 		far := f
 		far.Visits *= 4
 		a, b := m.CPU(&f), m.CPU(&far)
