@@ -138,7 +138,8 @@ func Open(ctx context.Context, js jetstream.JetStream, c Config) (*Log, error) {
 
 // Delete deletes the stream of a shard with all its entries, if there is one.
 func Delete(ctx context.Context, js jetstream.JetStream, c Config) error {
-	if err := js.DeleteStream(ctx, c.Stream()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	_, err := ask.Until(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, js.DeleteStream(ctx, c.Stream()) })
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("jetlog: deleting stream %s: %w", c.Stream(), err)
 	}
 	return nil
@@ -255,13 +256,14 @@ func (l *Log) lastOf(ctx context.Context, lane, id string) (uint64, error) {
 
 // Seal lets the log take no more entries, forever, and returns its last one.
 func (l *Log) Seal(ctx context.Context) (uint64, error) {
-	info, err := l.stream.Info(ctx)
+	info, err := ask.Until(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) { return l.stream.Info(ctx) })
 	if err != nil {
 		return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
 	}
 	if !info.Config.Sealed {
 		info.Config.Sealed = true
-		if _, err := l.js.UpdateStream(ctx, info.Config); err != nil {
+		_, err := ask.Until(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.UpdateStream(ctx, info.Config) })
+		if err != nil {
 			return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle/cluster/internal/ask"
 )
 
 // An Alias is another name of an index. It goes before an index of the same name.
@@ -57,11 +59,11 @@ func (m *Map) SetAlias(ctx context.Context, name, from, to string) error {
 	case err == nil && now.Index == to:
 		return nil
 	case err == nil && now.Index == from:
-		_, err = m.kv.Update(ctx, aliasPrefix+name, data, revision)
+		err = m.update(ctx, aliasPrefix+name, data, revision)
 	case err == nil:
 		return fmt.Errorf("%w: %s stands for %s", ErrExists, name, now.Index)
 	case errors.Is(err, ErrNoIndex):
-		_, err = m.kv.Create(ctx, aliasPrefix+name, data)
+		_, err = ask.Heard(ctx, func(ctx context.Context) (uint64, error) { return m.kv.Create(ctx, aliasPrefix+name, data) })
 	}
 	if err != nil {
 		return fmt.Errorf("topology: alias %s: %w", name, err)
@@ -75,7 +77,7 @@ func (m *Map) DeleteAlias(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.kv.Delete(ctx, aliasPrefix+name, jetstream.LastRevision(revision)); err != nil {
+	if err := m.remove(ctx, aliasPrefix+name, revision); err != nil {
 		return fmt.Errorf("topology: alias %s: %w", name, err)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/riffle-search/riffle/cluster/internal/ask"
 )
 
 // A Node is a node that has registered. Its entry stays: another machine never gets the name.
@@ -50,7 +52,7 @@ func (m *Map) Register(ctx context.Context, name, identity string, replace bool)
 	if err != nil {
 		return fmt.Errorf("topology: node %s: %w", name, err)
 	}
-	_, err = m.kv.Create(ctx, nodePrefix+name, data)
+	_, err = ask.Until(ctx, func(ctx context.Context) (uint64, error) { return m.kv.Create(ctx, nodePrefix+name, data) })
 	if !errors.Is(err, jetstream.ErrKeyExists) {
 		if err != nil {
 			err = fmt.Errorf("topology: node %s: %w", name, err)
@@ -113,7 +115,7 @@ func (m *Map) UpdateNode(ctx context.Context, name string, change func(*Node) er
 		if err != nil {
 			return fmt.Errorf("topology: node %s: %w", name, err)
 		}
-		_, err = m.kv.Update(ctx, nodePrefix+name, data, revision)
+		err = m.update(ctx, nodePrefix+name, data, revision)
 		if !errors.Is(err, jetstream.ErrKeyExists) {
 			if err != nil {
 				err = fmt.Errorf("topology: node %s: %w", name, err)

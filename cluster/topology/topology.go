@@ -262,9 +262,9 @@ func (m *Map) Create(ctx context.Context, x *Index) error {
 	if err != nil {
 		return fmt.Errorf("topology: index %s: %w", x.Name, err)
 	}
-	_, err = m.kv.Create(ctx, x.Name, data)
+	_, err = ask.Until(ctx, func(ctx context.Context) (uint64, error) { return m.kv.Create(ctx, x.Name, data) })
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		// Package jetstream sends again what may have been stored before.
+		// What is sent again may have been stored before.
 		if is, err := m.Get(ctx, x.Name); err == nil && is.Epoch == x.Epoch {
 			return nil
 		}
@@ -354,7 +354,7 @@ func (m *Map) Update(ctx context.Context, name string, change func(*Index) error
 		if err != nil {
 			return fmt.Errorf("topology: index %s: %w", name, err)
 		}
-		_, err = m.kv.Update(ctx, name, data, revision)
+		err = m.update(ctx, name, data, revision)
 		if !errors.Is(err, jetstream.ErrKeyExists) { // that of a revision that is not the last
 			if err != nil {
 				err = fmt.Errorf("topology: index %s: %w", name, err)
@@ -376,7 +376,7 @@ func (m *Map) Delete(ctx context.Context, name string, epoch uint64) error {
 	if x.Epoch != epoch {
 		return fmt.Errorf("%w: %s of epoch %d", ErrNoIndex, name, epoch)
 	}
-	if err := m.kv.Delete(ctx, name, jetstream.LastRevision(revision)); err != nil {
+	if err := m.remove(ctx, name, revision); err != nil {
 		return fmt.Errorf("topology: index %s: %w", name, err)
 	}
 	return nil
@@ -390,6 +390,20 @@ func (m *Map) List(ctx context.Context) ([]string, error) {
 // read returns the entry of a key.
 func (m *Map) read(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
 	return ask.Until(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return m.kv.Get(ctx, key) })
+}
+
+// update changes the entry of a key that has a revision. The error matches jetstream.ErrKeyExists if it has another one.
+func (m *Map) update(ctx context.Context, key string, value []byte, revision uint64) error {
+	_, err := ask.Heard(ctx, func(ctx context.Context) (uint64, error) { return m.kv.Update(ctx, key, value, revision) })
+	return err
+}
+
+// remove removes the entry of a key that has a revision.
+func (m *Map) remove(ctx context.Context, key string, revision uint64) error {
+	_, err := ask.Heard(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, m.kv.Delete(ctx, key, jetstream.LastRevision(revision))
+	})
+	return err
 }
 
 // keys returns the keys that begin with a prefix, without it. Those of indexes have none.

@@ -56,3 +56,42 @@ func TestUntil(t *testing.T) {
 		})
 	}
 }
+
+func TestHeard(t *testing.T) {
+	other := errors.New("other")
+	for _, test := range []struct {
+		name     string
+		errs     []error // of attempts; the last one is repeated
+		deadline time.Duration
+		want     error
+		attempts int // 0: one more or less, for the last pause ends with the last attempt
+		took     time.Duration
+	}{
+		{"at once", []error{nil}, time.Minute, nil, 1, 0},
+		{"no leader, then an answer", []error{jetstream.ErrNoStreamResponse, nats.ErrNoResponders, &jetstream.APIError{ErrorCode: notLeader}, nil}, time.Minute, nil, 4, 3 * pause},
+		{"silence: it may have been carried out", []error{jetstream.ErrNoStreamResponse, nats.ErrTimeout}, time.Minute, nats.ErrTimeout, 2, pause},
+		{"another error", []error{other}, time.Minute, other, 1, 0},
+		{"never a leader", []error{jetstream.ErrNoStreamResponse}, time.Second + pause/2, jetstream.ErrNoStreamResponse, 11, time.Second + pause/2},
+		{"never a leader, no deadline", []error{jetstream.ErrNoStreamResponse}, 0, jetstream.ErrNoStreamResponse, 0, total},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if test.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, test.deadline)
+					defer cancel()
+				}
+				began, n := time.Now(), 0
+				_, err := Heard(ctx, func(context.Context) (int, error) {
+					err := test.errs[min(n, len(test.errs)-1)]
+					n++
+					return n, err
+				})
+				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || test.attempts > 0 && n != test.attempts || time.Since(began) != test.took {
+					t.Errorf("%v after %d attempts and %v, want %v after %d and %v", err, n, time.Since(began), test.want, test.attempts, test.took)
+				}
+			})
+		})
+	}
+}
