@@ -52,9 +52,20 @@ func bounds(t *testing.T, l oplog.Log) oplog.Bounds {
 
 func message(id string) oplog.Message { return oplog.Message{ID: id, Data: []byte("data of " + id)} }
 
+// appendAgain appends an entry, for ten seconds if need be: servers may see the last entry of a lane a little later
+// than it is acknowledged, and until then it is not known whether they have the next one.
+func appendAgain(ctx context.Context, l oplog.Log, lane string, after uint64, m oplog.Message) (uint64, error) {
+	n, err := l.Append(ctx, lane, after, m)
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, oplog.ErrUnknown) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		n, err = l.Append(ctx, lane, after, m)
+	}
+	return n, err
+}
+
 func mustAppend(t *testing.T, l oplog.Log, lane string, after uint64, id string) uint64 {
 	t.Helper()
-	n, err := l.Append(t.Context(), lane, after, message(id))
+	n, err := appendAgain(t.Context(), l, lane, after, message(id))
 	if err != nil {
 		t.Fatalf("%s after %d in lane %s: %v", id, after, lane, err)
 	}
@@ -236,11 +247,7 @@ func full(t *testing.T, l oplog.Log) {
 	for i := range 1000 {
 		m := oplog.Message{ID: fmt.Sprint("a", i), Data: make([]byte, 1000)}
 		rand.NewChaCha8([32]byte{byte(i)}).Read(m.Data)
-		n, err := l.Append(t.Context(), "a", after, m)
-		for end := time.Now().Add(10 * time.Second); errors.Is(err, oplog.ErrUnknown) && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond) // servers may see the last entry of the lane a little later than it is acknowledged
-			n, err = l.Append(t.Context(), "a", after, m)
-		}
+		n, err := appendAgain(t.Context(), l, "a", after, m)
 		if errors.Is(err, oplog.ErrFull) && !errors.Is(err, oplog.ErrUnknown) {
 			if b := bounds(t, l); b.Last != after {
 				t.Errorf("the log ends with %d; %d were taken", b.Last, after)
@@ -263,7 +270,7 @@ func manyWriters(t *testing.T, l oplog.Log) {
 		wg.Go(func() {
 			lane, after := fmt.Sprint("lane", i), uint64(0)
 			for n := range each {
-				got, err := l.Append(t.Context(), lane, after, message(fmt.Sprintf("%s-%d", lane, n)))
+				got, err := appendAgain(t.Context(), l, lane, after, message(fmt.Sprintf("%s-%d", lane, n)))
 				if err != nil || got <= after {
 					t.Errorf("entry %d after %d: %v", got, after, err)
 					return
