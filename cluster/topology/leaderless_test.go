@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/riffle-search/riffle/cluster/embedded"
+	"github.com/riffle-search/riffle/cluster/topology"
 )
 
 // leaderless is a bucket whose next requests to write fail with errors.
@@ -48,29 +48,11 @@ func (l *leaderless) Delete(ctx context.Context, key string, opts ...jetstream.K
 
 // TestLeaderless writes while the bucket has no leader: as when a node starts together with the servers.
 func TestLeaderless(t *testing.T) {
-	s, err := embedded.Start(embedded.Options{Name: "test", Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	c, err := s.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	js, err := jetstream.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	m, err := Open(ctx, js, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kv := &leaderless{KeyValue: m.kv}
-	m.kv = kv
-	books := &Index{Name: "books", LogCopies: 1, Nodes: [][]string{{"a"}}}
-	keep := func(x *Index) error { x.Keep.Messages++; return nil }
+	ctx, m := t.Context(), open(t)
+	kv := &leaderless{}
+	m.Through(func(to jetstream.KeyValue) jetstream.KeyValue { kv.KeyValue = to; return kv })
+	books := &topology.Index{Name: "books", LogCopies: 1, Nodes: [][]string{{"a"}}}
+	keep := func(x *topology.Index) error { x.Keep.Messages++; return nil }
 	for _, w := range []struct {
 		name  string
 		write func() error
@@ -78,7 +60,9 @@ func TestLeaderless(t *testing.T) {
 	}{
 		{"register", func() error { return m.Register(ctx, "a", "one", false) }, true},
 		{"take a name", func() error { return m.Register(ctx, "a", "two", true) }, true},
-		{"drain", func() error { return m.UpdateNode(ctx, "a", func(n *Node) error { n.Drained = true; return nil }) }, false},
+		{"drain", func() error {
+			return m.UpdateNode(ctx, "a", func(n *topology.Node) error { n.Drained = true; return nil })
+		}, false},
 		{"create", func() error { return m.Create(ctx, books) }, true},
 		{"update", func() error { return m.Update(ctx, "books", keep) }, false},
 		{"a new alias", func() error { return m.SetAlias(ctx, "b", "", "books") }, false},
@@ -97,7 +81,7 @@ func TestLeaderless(t *testing.T) {
 	if n, err := m.Node(ctx, "a"); err != nil || n.Identity != "two" || !n.Drained {
 		t.Errorf("%+v, %v", n, err)
 	}
-	if _, err := m.Get(ctx, "books"); !errors.Is(err, ErrNoIndex) {
+	if _, err := m.Get(ctx, "books"); !errors.Is(err, topology.ErrNoIndex) {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ const noPeers jetstream.ErrorCode = 10005
 const placeWait = 5 * time.Second
 
 // Place creates a stream by a request that does no harm when it is sent again. While there is no leader, or it knows
-// of too few servers, as when they have just started, it tries again, for five seconds or until ctx ends.
+// of too few servers, as when they have just started, it tries again, for some five seconds or until ctx ends.
 func Place[T any](ctx context.Context, create func(context.Context) (T, error)) (T, error) {
 	for began := time.Now(); ; {
 		v, err := Until(ctx, create)
