@@ -256,16 +256,17 @@ func (l *Log) lastOf(ctx context.Context, lane, id string) (uint64, error) {
 
 // Seal lets the log take no more entries, forever, and returns its last one.
 func (l *Log) Seal(ctx context.Context) (uint64, error) {
-	info, err := ask.Until(ctx, func(ctx context.Context) (*jetstream.StreamInfo, error) { return l.stream.Info(ctx) })
+	_, err := ask.Until(ctx, func(ctx context.Context) (struct{}, error) {
+		info, err := l.stream.Info(ctx)
+		if err != nil || info.Config.Sealed { // perhaps by an attempt without an answer; servers refuse to do it again
+			return struct{}{}, err
+		}
+		info.Config.Sealed = true
+		_, err = l.js.UpdateStream(ctx, info.Config)
+		return struct{}{}, err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
-	}
-	if !info.Config.Sealed {
-		info.Config.Sealed = true
-		_, err := ask.Until(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.UpdateStream(ctx, info.Config) })
-		if err != nil {
-			return 0, fmt.Errorf("jetlog: sealing %s: %w", l.config.Stream(), err)
-		}
 	}
 	return l.settled(ctx)
 }

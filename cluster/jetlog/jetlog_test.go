@@ -1,10 +1,13 @@
 package jetlog_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/riffle-search/riffle/cluster/embedded"
@@ -45,6 +48,38 @@ func TestLog(t *testing.T) {
 		}
 		return l
 	})
+}
+
+// unanswered is a JetStream whose first update of a stream is carried out, and is not answered.
+type unanswered struct {
+	jetstream.JetStream
+	updates int
+}
+
+func (u *unanswered) UpdateStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := u.JetStream.UpdateStream(ctx, c)
+	if u.updates++; u.updates == 1 && err == nil {
+		return nil, nats.ErrTimeout
+	}
+	return s, err
+}
+
+// TestSealUnanswered seals a log although the server does not say that it has.
+func TestSealUnanswered(t *testing.T) {
+	js := &unanswered{JetStream: serve(t)}
+	l, err := jetlog.Create(t.Context(), js, jetlog.Config{Index: "books"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), "a", 0, oplog.Message{ID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := l.Seal(t.Context()); err != nil || last != 1 || js.updates != 1 {
+		t.Errorf("the log ends with %d after %d updates: %v", last, js.updates, err)
+	}
+	if n, err := l.Append(t.Context(), "a", 1, oplog.Message{ID: "2"}); !errors.Is(err, oplog.ErrSealed) {
+		t.Errorf("the log took entry %d: %v", n, err)
+	}
 }
 
 // TestCreatedAgain checks that a log of the same name has another identity. Two faults of the server that do not reach
