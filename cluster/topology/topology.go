@@ -187,7 +187,8 @@ var (
 	ErrNoIndex = errors.New("topology: there is no such index")
 )
 
-// A Map is the bucket. Its methods are safe for concurrent use.
+// A Map is the bucket. Its methods are safe for concurrent use. While the bucket has no leader, all but Watch wait
+// for one: as long as ctx lasts, or six seconds if it has no deadline.
 type Map struct {
 	kv     jetstream.KeyValue
 	stream jetstream.Stream // that of the bucket

@@ -34,7 +34,7 @@ func Until[T any](ctx context.Context, request func(context.Context) (T, error))
 }
 
 // Heard sends a request until a leader has had it, or ctx ends. One that got no answer is not sent again: it may
-// have been carried out, and would be carried out twice.
+// have been carried out.
 func Heard[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
 	return repeat(ctx, unheard, request)
 }

@@ -12,6 +12,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// limited returns a context that ends after some time; 0: with the test.
+func limited(t *testing.T, after time.Duration) context.Context {
+	ctx := t.Context()
+	if after > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, after)
+		t.Cleanup(cancel)
+	}
+	return ctx
+}
+
 func TestUntil(t *testing.T) {
 	other := errors.New("other")
 	for _, test := range []struct {
@@ -31,12 +42,7 @@ func TestUntil(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				if test.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, test.deadline)
-					defer cancel()
-				}
+				ctx := limited(t, test.deadline)
 				began, n := time.Now(), 0
 				v, err := Until(ctx, func(ctx context.Context) (int, error) {
 					err := context.DeadlineExceeded
@@ -76,12 +82,7 @@ func TestHeard(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				if test.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, test.deadline)
-					defer cancel()
-				}
+				ctx := limited(t, test.deadline)
 				began, n := time.Now(), 0
 				_, err := Heard(ctx, func(context.Context) (int, error) {
 					err := test.errs[min(n, len(test.errs)-1)]
